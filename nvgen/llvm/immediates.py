@@ -1,4 +1,5 @@
-"""Explanations of immediate arguments of intrinsics that LLVM's verifier finds out of range.
+"""Explanations of immediate arguments of intrinsics that LLVM's verifier finds out of range, or no
+numbers.
 
 Layer: nvgen.  Input: the verifier's message and the call that it prints.  Output: a finding: the
 row's rule that the number breaks, in its own words, else the numbers that there are.
@@ -19,6 +20,8 @@ from intrinsics.row import Attribute
 from intrinsics.rows.tcgen05_mma_names import EVERY_CODE
 
 _MESSAGE = re.compile(r"immarg value (-?\d+) out of range \[(-?\d+), (-?\d+)\)")
+_NO_NUMBER = "immarg operand has non-immediate parameter"
+_CALLEE = re.compile(r'@"?([\w.]+)"?\(')
 _CALL = re.compile(r'@"?(llvm\.nvvm\.[\w.]+)"?\((.*)\)')
 
 
@@ -59,6 +62,38 @@ def immediate_wrong(message: str, printed: str, place: Place) -> list[Finding]:
         names = [name for name, given in numbers.items() if value in given]
         unknown = [(names[0], value)] if len(names) == 1 else []
     return [_no_number(spelling, name, number, found, place) for name, number in unknown]
+
+
+def immediate_missing(message: str, printed: Sequence[str], place: Place) -> list[Finding]:
+    """The finding about a value in the place of a number, which LLVM prints before the call; none
+    for other messages.
+    """
+    if message != _NO_NUMBER or not printed:
+        return []
+    actual, *rest = printed
+    text = " ".join(rest)
+    call, callee = _CALL.search(text), _CALLEE.search(text)
+    spelling = catalog.spelling(call[1].removeprefix(PREFIX)) if call else None
+    name, known, section = "", list[str](), ""
+    if spelling is not None and call is not None:
+        pairs = zip(arguments(spelling.pattern.args), _split(call[2]), strict=False)
+        name = next((formal.name for formal, given in pairs if given == actual), "")
+        known = _known_numbers(spelling, name)
+        section = f"PTX ISA, {spelling.row.section}"
+    return [
+        Finding(
+            "llvm/immediate",
+            Severity.ERROR,
+            f"{name or 'this argument'} is a part of the instruction: a number, never computed",
+            place,
+            op=spelling.row.head if spelling else callee[1] if callee else "",
+            got=actual,
+            expected=", ".join(known) or "a number",
+            hint="a call for each number, and a branch that chooses one",
+            section=section,
+            subject=name,
+        )
+    ]
 
 
 def _unknown(spelling: Spelling, name: str, number: int) -> bool:
@@ -109,11 +144,16 @@ def _codes(spelling: Spelling, name: str) -> Mapping[int, Attribute]:
     return {**EVERY_CODE.get(name, {}), **own} if spelling.row.packed_fields is not None else own
 
 
+def _known_numbers(spelling: Spelling, name: str) -> list[str]:
+    """The numbers that an argument may be, with what they stand for."""
+    codes = _codes(spelling, name)
+    return [f"{n} ({describe(m)})" for n, m in codes.items() if isinstance(m, Modifier)]
+
+
 def _no_number(
     spelling: Spelling, name: str, value: int, found: re.Match[str], place: Place
 ) -> Finding:
-    codes = _codes(spelling, name)
-    shown = [f"{n} ({describe(m)})" for n, m in codes.items() if isinstance(m, Modifier)]
+    shown = _known_numbers(spelling, name)
     return Finding(
         f"{spelling.row.head}/immediate-range",
         Severity.ERROR,

@@ -192,7 +192,7 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
 
     Its verifier does not say where, but prints the instruction that it rejects.
     """
-    from nvgen.llvm.immediates import immediate_wrong
+    from nvgen.llvm.immediates import immediate_missing, immediate_wrong
     from nvgen.llvm.signatures import declared_wrong
 
     lines = [line for line in message.splitlines() if line.strip()]
@@ -211,7 +211,7 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
     got = shortened(" ".join(printed))
     if known := declared_wrong(reason, got, text, file):
         return InputError([known])
-    if wrong := immediate_wrong(reason, got, place):
+    if wrong := immediate_wrong(reason, got, place) or immediate_missing(reason, printed, place):
         return InputError(wrong)
     return InputError([Finding("llvm/verifier", Severity.ERROR, shortened(reason), place, got=got)])
 

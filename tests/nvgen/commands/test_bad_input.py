@@ -37,13 +37,13 @@ class Bad(NamedTuple):
 MMA = "llvm.nvvm.tcgen05.mma.shared"
 
 
-def mma(kind: int) -> str:
+def mma(kind: int | str) -> str:
     """A dense MMA; LLVM's immediates: kind f16 0, tf32 1, f8f6f4 2, i8 3."""
     return kernel(
         f"  call void @{MMA}(ptr addrspace(6) %d, i64 %a, i64 %b, i32 0, i1 true, i32 {kind}, "
         "i32 1, i32 0)",
         f"declare void @{MMA}(ptr addrspace(6), i64, i64, i32, i1, i32, i32, i32)",
-        parameters="ptr addrspace(6) %d, i64 %a, i64 %b",
+        parameters="ptr addrspace(6) %d, i64 %a, i64 %b, i32 %n",
     )
 
 
@@ -66,6 +66,15 @@ PROGRAMS = {
     ),
     "immediate": Bad(
         mma(9), S, 2, "tcgen05.mma/immediate-range", 2, 3, ("kind is out of range", "(.kind::f16)")
+    ),
+    "value for an immediate": Bad(
+        mma("%n"), S, 2, "llvm/immediate", 2, 3, ("kind is a part", "i32 %n", "3 (.kind::i8)")
+    ),
+    "value for an immediate of LLVM's": Bad(
+        kernel("  %x = call i32 @llvm.ctlz.i32(i32 1, i1 %p)",
+               "declare i32 @llvm.ctlz.i32(i32, i1)",
+               parameters="i1 %p"),
+        S, 2, "llvm/immediate", 2, 3, ("llvm.ctlz.i32", "i1 %p", "a number"),
     ),
     "twice": Bad(
         ADD + ADD.split("declare")[0], S, 2, "llvm/syntax", 9, 24, ("redefinition", "'add'")
