@@ -10,7 +10,8 @@ it (MachineSinking).
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from intrinsics.memo import Memo
 from intrinsics.mir import (
@@ -27,7 +28,7 @@ from intrinsics.mir import (
     written_often,
 )
 from intrinsics.row import Effect
-from isel.control_flow import Dominators, reach
+from isel.control_flow import Dominators, components, reach
 
 _BLOCKS = 3
 """The least that a function has whose branch passes one by."""
@@ -61,7 +62,8 @@ def sink_values(function: MachineFunction) -> None:
     if len(sinking.dominators.order) < len(function.blocks):
         return  # nothing leads to some
     chosen = sinking.chosen(readers)
-    while unfit := {n for n, mis in chosen.items() if not _fits(function, n, mis)}:
+    last = _last_reader(function) if chosen else {}
+    while unfit := {n for n, mis in chosen.items() if not _fits(last, n, mis)}:
         sinking.refused |= unfit
         chosen = sinking.chosen(_readers(function, made))
     _move(function, chosen)
@@ -121,6 +123,7 @@ class _Sinking:
         self.refused: set[int] = set()  # the blocks that nothing moves to
         self.after = successors(function)
         self.dominators = Dominators(self.after)
+        self._loops = _in_loops(self.after)
         self._is_better: dict[tuple[int, int], bool] = {}
 
     def chosen(self, readers: _Readers) -> dict[int, list[MachineInstr]]:
@@ -153,24 +156,25 @@ class _Sinking:
         return wanted
 
     def _pays(self, home: int, wanted: int) -> bool:
-        """Whether a block comes once behind another one, or not at all.
+        """Whether a block comes once behind one that dominates it, or not at all.
 
         Where every way leads to it, what is computed early is done beside what comes between; a
         loop has other turns for that, and its registers are free for these.
         """
         key = home, wanted
         if key not in self._is_better:
-            self._is_better[key] = _is_once_behind(*key, self.after) and (
-                _is_passed_by(*key, self.after) or home in reach(self.after, self.after[home])
-            )
+            after = self.after
+            self._is_better[key] = (
+                not self._loops[wanted] or wanted not in reach(after, after[wanted], (home,))
+            ) and (self._loops[home] or _is_passed_by(home, wanted, after))
         return self._is_better[key]
 
 
-def _is_once_behind(home: int, wanted: int, after: Sequence[Sequence[int]]) -> bool:
-    """Whether control comes to a block through another one only, and again only through that."""
-    without = [() if i == home else following for i, following in enumerate(after)]
-    starts = without[wanted] if home == 0 else [0, *without[wanted]]
-    return wanted not in reach(without, starts)
+def _in_loops(after: Sequence[Sequence[int]]) -> list[bool]:
+    """Whether each block may come again."""
+    found = components(after)
+    sizes = Counter(found)
+    return [sizes[found[n]] > 1 or n in following for n, following in enumerate(after)]
 
 
 def _is_passed_by(home: int, wanted: int, after: Sequence[Sequence[int]]) -> bool:
@@ -178,17 +182,25 @@ def _is_passed_by(home: int, wanted: int, after: Sequence[Sequence[int]]) -> boo
     return any(not after[n] for n in reach(after, after[home], (wanted,)))
 
 
-def _fits(function: MachineFunction, wanted: int, records: Sequence[MachineInstr]) -> bool:
+def _last_reader(function: MachineFunction) -> dict[Reg, int]:
+    """The last block, in layout order, that reads each register."""
+    return {
+        reg: n
+        for n, block in enumerate(function.blocks)
+        for mi in block.instrs
+        for reg in mi.uses()
+    }
+
+
+def _fits(last: Mapping[Reg, int], wanted: int, records: Sequence[MachineInstr]) -> bool:
     """Whether few registers live on, as what is read, beside those that do not."""
-    results = {mi.ops[0] for mi in records}
+    results = {reg for mi in records for reg in mi.defs()}
     read = {reg for mi in records for reg in mi.uses()} - results
     if len(read) <= _MORE:  # the last result at least is read there
         return True
-    read_behind = {
-        reg for block in function.blocks[wanted:] for mi in block.instrs for reg in mi.uses()
-    }
-    allowed = max(_MORE * len(results & read_behind), len(records) // _WORTH)
-    return len(read - read_behind) <= allowed
+    kept = sum(last[reg] < wanted for reg in read)
+    freed = sum(last.get(reg, -1) >= wanted for reg in results)
+    return kept <= max(_MORE * freed, len(records) // _WORTH)
 
 
 def _move(function: MachineFunction, chosen: dict[int, list[MachineInstr]]) -> None:
