@@ -20,6 +20,7 @@ from isel.verifier.function.flow.decisive import SHARED, STORES, synchronises
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.graph import EXIT, Graph, Node
 from isel.verifier.function.flow.warp_flow import WarpFlow
+from isel.verifier.function.tensor_memory.collectors import usages
 from isel.verifier.ordering.integers.calculations import (
     COMPUTED,
     Calculation,
@@ -30,6 +31,7 @@ from isel.verifier.ordering.integers.calculations import (
     is_straight,
 )
 from isel.verifier.ordering.matrices import Multiplied, Operands
+from isel.verifier.ordering.unknown_indices import variable_of
 
 BULK_STORES = ("st.bulk", "st.bulk.size32")
 MEMORY = (
@@ -78,10 +80,11 @@ class Program:
     has, by its address, the size that an argument is tested to equal; `exits`
     has the end of each node; `reads_bytes` says that single bytes of shared memory are read,
     `reads_flags` that memory is read strongly or atomically, `allocates` that tensor memory is
-    allocated, `invalidates` that mbarriers are; `unread` are waits whose result nothing reads;
-    `touched` caches the regions of multiplies by record, CTA and operands; `boxes` are the bytes
-    that tensor stores read, by record, where they are known; `flows` are those of the warps;
-    `reached` caches the records that are reachable, by node and warp.
+    allocated, `invalidates` that mbarriers are, `collects` that collector buffers are used;
+    `unread` are waits whose result nothing reads; `touched` caches the regions of multiplies by
+    record, CTA and operands; `boxes` are the bytes that tensor stores read, by record, where they
+    are known; `flows` are those of the warps; `reached` caches the records that are reachable, by
+    node and warp, `anywhere` the variables that records access at unknown indices.
     """
 
     graph: Graph
@@ -92,6 +95,7 @@ class Program:
     calls: bool = False
     allocates: bool = False
     invalidates: bool = False
+    collects: bool = False
     unread: set[int] = field(default_factory=set)
     reads_bytes: bool = False
     reads_flags: bool = False
@@ -102,6 +106,7 @@ class Program:
     boxes: Mapping[int, int] = field(default_factory=dict)
     flows: Sequence[WarpFlow] = ()
     reached: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict)
+    anywhere: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph) -> Program:
@@ -122,6 +127,7 @@ class Program:
         rows = {mi.form.row.id for mi in graph.records}
         found.allocates = "tcgen05.alloc" in rows
         found.invalidates = "mbarrier.inval" in rows
+        found.collects = any(map(_reads_collector, graph.records))
         found.unread = _unread_waits(graph)
         found.calls = graph.has_unknown_calls
         successors = [
@@ -138,6 +144,14 @@ class Program:
         loops = components(successors)
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
+
+    def indexed(self, index: int) -> str:
+        """The variable of shared memory that a record accesses at an index which follows from data;
+        "" if it accesses none so.
+        """
+        if index not in self.anywhere:
+            self.anywhere[index] = variable_of(self.graph, index)
+        return self.anywhere[index]
 
     def reachable(self, node: int, warp: int) -> frozenset[int]:
         """The records of a node, and of those that a CFG path of a warp leads to from it."""
@@ -240,6 +254,11 @@ def _reads_byte(form: Form) -> bool:
     type_ = form.attributes.get("type")
     narrow = isinstance(type_, ScalarType) and type_.bits == 8
     return form.row.id == "ld" and narrow and form.attributes.get("space") in SHARED
+
+
+def _reads_collector(mi: MachineInstr) -> bool:
+    """Whether a record multiplies by a matrix that a collector buffer holds."""
+    return mi.form.row.id.startswith("tcgen05.mma") and any(usage.reads for usage in usages(mi))
 
 
 def _reads_flag(form: Form) -> bool:

@@ -7,6 +7,7 @@ Memory Consistency Model, Canonical synchronization patterns; Memory Consistency
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.report import Report
 from isel.verifier.function.tensor_memory import lanes
 from isel.verifier.ordering import lifetimes
+from isel.verifier.ordering.events.lane_order import LANE_RACE
 from isel.verifier.ordering.judgement import (
     ends,
     halts,
@@ -46,7 +48,7 @@ from isel.verifier.ordering.run.log import Access, Log
 from isel.verifier.ordering.run.strand import place_of
 from isel.verifier.ordering.runs import Runs
 
-RULES = (*ORDER_RULES, *lifetimes.RULES)
+RULES = (*ORDER_RULES, *lifetimes.RULES, LANE_RACE)
 
 _Case: TypeAlias = tuple[bool, tuple[Log, Race, Name]]
 """A race with its rule, and whether it is in doubt."""
@@ -89,9 +91,21 @@ def check(report: Report) -> None:
         ],
         runs,
     )
+    _lanes_that_race_as_warps(report, logs)
     halts.halts(report, logs)
     halts.missed(report, logs)
     ends.unreached(report, logs, [s.index for steps in program.steps for s in steps if s.is_event])
+
+
+def _lanes_that_race_as_warps(report: Report, logs: list[Log]) -> None:
+    """Withdraw reviews of lanes where warps race: the barrier that is missing orders lanes, too."""
+    for (rule, index), breach in itertools.chain.from_iterable(
+        log.breaches.items() for log in logs
+    ):
+        if rule == LANE_RACE.id and any(
+            (SHARED_RACE.id, one) in report.findings for one in (index, breach.other)
+        ):
+            report.findings.pop((rule, index), None)
 
 
 def _races(report: Report, finders: list[Finder]) -> list[tuple[Log, Race]]:

@@ -331,6 +331,7 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
             e.write("done", 0)
             return True
         strand.failed = False
+        warp_order.met(e.machine, strand.actor)
         e.run.log.waited(strand.actor, e.index, mbarrier)
         strand.clocks.acquire(
             mbarrier.released(e.mi.form.attributes.get("scope")),

@@ -10,12 +10,13 @@ from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering.events import regions, warp_order
+from isel.verifier.ordering.events import lane_order, regions, warp_order
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.events.memory import note_astray
 from isel.verifier.ordering.integers import windows
 from isel.verifier.ordering.integers.numbers import lanes_of
 from isel.verifier.ordering.run.clocks import NO_RELEASE, Clock, Release, Source, joined, source_of
+from isel.verifier.ordering.run.lanes import Lanes
 from isel.verifier.ordering.run.synchronisation import Delivery
 
 _SENT = "sent"
@@ -78,6 +79,7 @@ def _bulk_store(e: Execution) -> bool:
     size = e.number("size") or e.run.program.boxes.get(e.index, _LEAST)
     region = regions.shared(source, size, writes=False)
     e.log(Kind.COPY_OUT, [region], done="bulk", by_proxy=True)
+    lane_order.accessed(e, Lanes(source, e.mask, size, writes=False), (region,))
     return True
 
 
@@ -166,6 +168,8 @@ def _copy_async(e: Execution) -> bool:
         e.aligned(address, width)
         found = regions.shared_regions(address, e.mask, width, writes=True)
         e.log(Kind.SHARED_STORE, found, done=_CP_ASYNC)
+        if found:
+            lane_order.accessed(e, Lanes(address, e.mask, width, writes=True), found)
     return True
 
 

@@ -13,12 +13,13 @@ from intrinsics.mir import Form
 from intrinsics.modifiers import ScalarType, Sem, Space
 from isel.verifier.function.events import ATOMICS, Kind
 from isel.verifier.function.flow.values import LANES
-from isel.verifier.ordering.events import regions
+from isel.verifier.ordering.events import lane_order, regions, warp_order
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, moved, packed
 from isel.verifier.ordering.integers.windows import is_in_shared, may_be_shared
 from isel.verifier.ordering.program import BULK_STORES
 from isel.verifier.ordering.run.clocks import joined
+from isel.verifier.ordering.run.lanes import Lanes
 from isel.verifier.ordering.run.synchronisation import Flag
 
 
@@ -32,8 +33,8 @@ def _load(e: Execution) -> bool:
     address = e.slot("a")
     touched = regions.touched(e.mi.form, address, e.mask, False)
     shared = touched.in_shared
-    if shared:
-        _log(e, Kind.SHARED_LOAD, touched)
+    if shared or touched.strays:
+        _log(e, Kind.SHARED_LOAD, address, touched)
     width = _width(e.mi.form)
     for element, op in enumerate(e.elements("d")):
         if op not in e.run.program.wanted:
@@ -101,8 +102,8 @@ def _store(e: Execution) -> bool:
     address = e.slot("a")
     strong = _is_strong(e)
     touched = _written(e, address)
-    if touched.in_shared and not strong:
-        _log(e, Kind.SHARED_STORE, touched)
+    if (touched.in_shared or touched.strays) and not strong:
+        _log(e, Kind.SHARED_STORE, address, touched)
     width = _width(e.mi.form)
     known = e.strand.registers.get
     numbers = [
@@ -165,11 +166,19 @@ def _written(e: Execution, address: Number) -> regions.Touched:
     return touched
 
 
-def _log(e: Execution, kind: Kind, touched: regions.Touched) -> None:
+def _log(e: Execution, kind: Kind, address: Number, touched: regions.Touched) -> None:
     """Log an access to shared memory."""
     if touched.misplaced is not None:
         e.misaligned(*touched.misplaced)
-    e.log(kind, touched.regions)
+    found = touched.regions
+    if touched.strays:
+        found = e.run.anywhere(e.index, e.strand.rank, writes=kind is Kind.SHARED_STORE) or found
+    if found:
+        e.log(kind, found)
+    if touched.regions and e.mi.row.id not in ATOMICS:
+        form, writes = e.mi.form, kind is Kind.SHARED_STORE
+        lanes = Lanes(address, e.mask & regions.rows_of(form), regions.bytes_of(form), writes)
+        lane_order.accessed(e, lanes, touched.regions)
 
 
 @functools.lru_cache(1024)  # warps repeat the same addresses
@@ -196,8 +205,8 @@ _ATOMIC: dict[str, Callable[[int, int], int]] = {
 def _atomic(e: Execution) -> bool:
     address = e.slot("a")
     touched = _written(e, address)
-    if touched.in_shared:
-        _log(e, Kind.SHARED_STORE, touched)
+    if touched.in_shared or touched.strays:
+        _log(e, Kind.SHARED_STORE, address, touched)
     _release_flag(e, address)
     _acquire_flag(e, address)
     data, memory = lanes_of(e.slot("b")), e.machine.memory
@@ -231,12 +240,14 @@ def _acquire_flag(e: Execution, address: Number) -> None:
         flag = e.machine.flags.get(at)
         if flag is not None:
             e.strand.clocks.acquire(flag.release, relaxed=relaxed)
+            warp_order.met(e.machine, e.strand.actor)
 
 
 def _fence(e: Execution) -> bool:
     clocks = e.strand.clocks
     clocks.acquire(clocks.acquiring)
     clocks.released = e.release()
+    warp_order.met(e.machine, e.strand.actor)
     return True
 
 

@@ -40,7 +40,7 @@ class Touched(NamedTuple):
 @functools.lru_cache(4096)  # warps and runs repeat the same addresses
 def touched(form: Form, address: Number, mask: int, writes: bool) -> Touched:
     """The regions that an access by the lanes of a mask touches."""
-    rows, size, here = mask & _rows_of(form), _bytes_of(form), may_be_shared(address)
+    rows, size, here = mask & rows_of(form), bytes_of(form), may_be_shared(address)
     wrong = misaligned(address, rows, size) if here else None
     lanes = lanes_of(address) if form.attributes.get("space") is not Space.GLOBAL else ()
     return Touched(
@@ -53,7 +53,7 @@ def touched(form: Form, address: Number, mask: int, writes: bool) -> Touched:
 
 def generic(form: Form, address: Number, mask: int, *, writes: bool) -> tuple[Region, ...]:
     """The bytes that the lanes of a mask access in shared memory."""
-    return shared_regions(address, mask & _rows_of(form), _bytes_of(form), writes)
+    return shared_regions(address, mask & rows_of(form), bytes_of(form), writes)
 
 
 @functools.lru_cache(4096)  # warps and runs repeat the same addresses
@@ -86,7 +86,7 @@ def misaligned(address: Number, mask: int, size: int) -> int | None:
     return None
 
 
-def _rows_of(form: Form) -> int:
+def rows_of(form: Form) -> int:
     """The lanes whose addresses count: of ldmatrix and stmatrix one for each row."""
     number, shape = form.attributes.get("num"), form.attributes.get("shape")
     if not isinstance(number, MatrixNum) or form.row.id not in ("ldmatrix", "stmatrix"):
@@ -95,7 +95,8 @@ def _rows_of(form: Form) -> int:
     return (1 << rows * int(number.value[1:])) - 1
 
 
-def _bytes_of(form: Form) -> int:
+def bytes_of(form: Form) -> int:
+    """The bytes at each address of an access."""
     if form.row.id in ("ldmatrix", "stmatrix"):
         return 16
     type_, vector = form.attributes.get("type"), form.attributes.get("vec")

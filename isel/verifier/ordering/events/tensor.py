@@ -20,6 +20,7 @@ from isel.verifier.function.tensor_memory.widths import moved_columns
 from isel.verifier.ordering import matrices
 from isel.verifier.ordering.events import regions
 from isel.verifier.ordering.events.allocation import is_nowhere, touch
+from isel.verifier.ordering.events.collected import collect
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.integers.windows import offset_of, rank_of
 from isel.verifier.ordering.matrices import Multiplied
@@ -122,6 +123,8 @@ def _multiply(e: Execution) -> bool:
     if found is None:
         found = e.run.program.touched[key] = _multiplied(e, numbers)
     e.run.log.multiplied[key] = None
+    if e.run.program.collects:
+        collect(e, numbers)
     _issue(e, Kind.MULTIPLY, found.touched, accumulates=e.number("enable_d") == 1)
     return True
 

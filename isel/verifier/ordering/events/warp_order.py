@@ -8,6 +8,7 @@ ISA, bar.warp.sync; elect.sync; Memory Consistency Model, Causality Order.
 from __future__ import annotations
 
 from isel.verifier.function.events import Kind
+from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering.run.log import Access
 from isel.verifier.ordering.run.machine import Machine
 
@@ -39,6 +40,14 @@ def arrived(machine: Machine, actor: int, mask: int, index: int) -> None:
 def synchronised(machine: Machine, actor: int, members: int = -1) -> None:
     """Note that threads of a warp have synchronised: their earlier accesses are ordered."""
     machine.unsynchronised[actor] = _without(machine, actor, members)
+    met(machine, actor, members)
+
+
+def met(machine: Machine, actor: int, members: int = -1) -> None:
+    """Note that threads of a warp see what they have accessed, where all that did are members."""
+    pending = machine.unordered.get(actor)
+    if pending:
+        pending[:] = [one for one in pending if one.touch.mask & ~members & (1 << LANES) - 1]
 
 
 def _without(machine: Machine, actor: int, mask: int) -> list[Access]:

@@ -20,6 +20,7 @@ from isel.verifier.ordering.integers.numbers import Number, packed
 from isel.verifier.ordering.integers.windows import in_window
 from isel.verifier.ordering.memory_regions import Region
 from isel.verifier.ordering.run.clocks import Clock, Counters, Source
+from isel.verifier.ordering.run.lanes import Unordered
 from isel.verifier.ordering.run.log import Access, Log, Point
 from isel.verifier.ordering.run.strand import Strand
 from isel.verifier.ordering.run.synchronisation import Barrier, Flag, Mbarrier
@@ -85,7 +86,8 @@ class Machine:
     """The shared state of a cluster.
 
     `outstanding` are the mbarriers with outstanding asynchronous operations; `unsynchronised` the
-    accesses of threads of each warp since these last synchronised.  `issued` counts the operations
+    accesses of threads of each warp since these last synchronised, and `unordered` those to shared
+    memory that the warp's other threads need not see.  `issued` counts the operations
     of each thread that a commit tracks; `fenced` are those of other threads that fences order
     before them. `polls` are records whose wait may return without success, `ended_elsewhere` those
     whose wait another cluster may end. `end` is the offset behind the last shared variable, where
@@ -100,6 +102,7 @@ class Machine:
     mbarriers: dict[int, Mbarrier] = field(default_factory=dict)
     outstanding: dict[int, Mbarrier] = field(default_factory=dict)
     unsynchronised: dict[int, list[Access]] = field(default_factory=dict)
+    unordered: dict[int, list[Unordered]] = field(default_factory=dict)
     barriers: dict[tuple[int, int], Barrier] = field(default_factory=dict)
     memory: dict[int, int | None] = field(default_factory=dict)
     flags: dict[int, Flag] = field(default_factory=dict)
@@ -111,6 +114,7 @@ class Machine:
     counters: dict[int, Counters] = field(default_factory=lambda: defaultdict(Counters))
     copies: dict[int, int] = field(default_factory=dict)
     groups: dict[Source, list[int]] = field(default_factory=dict)
+    collectors: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
     polls: set[int] = field(default_factory=set)
     ended_elsewhere: set[int] = field(default_factory=set)
     issued: dict[int, int] = field(default_factory=dict)

@@ -20,7 +20,8 @@ from intrinsics.mir import (
     Sym,
 )
 from isel.verifier.ordering.integers.numbers import Number, lanewise, merged, moved
-from isel.verifier.ordering.integers.windows import offset_of, rank_of
+from isel.verifier.ordering.integers.windows import in_window, offset_of, rank_of
+from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.run.clocks import Source
 from isel.verifier.ordering.run.log import Log, Tracked
@@ -56,6 +57,7 @@ class RunState:
         self.ready: deque[Strand] = deque()
         self._specials: dict[tuple[str, int, int], Number] = {}
         self._places: dict[int, tuple[str, int]] = {}
+        self._anywhere: dict[tuple[int, int], tuple[Region, ...]] = {}
 
     @property
     def log(self) -> Log:
@@ -182,6 +184,21 @@ class RunState:
                 self.budget = min(self.budget, self._whole - self.budget)
         if self.log.guessed or not is_there:
             self.log.cannot_follow(f"no mbarrier at {address:#x}")
+
+    def anywhere(self, index: int, rank: int, *, writes: bool) -> tuple[Region, ...]:
+        """The variable that a record accesses at an index which follows from data alone."""
+        found = self._anywhere.get((index, rank))
+        if found is None:
+            name = self.program.indexed(index)
+            there = [v for v in self.machine.variables if v.name == name and v.sized]
+            found = self._anywhere[index, rank] = tuple(
+                Region(
+                    Memory.SHARED, rank, in_window(v.first, rank), in_window(v.last, rank),
+                    writes=writes, exact=False,
+                )
+                for v in there
+            )  # fmt: skip
+        return found
 
     def name_of(self, address: int) -> str:
         """A shared address in words: its variable and offset."""

@@ -78,8 +78,7 @@ RIGHT = {
     + either("%p10", mma("a::fill"),
              either("%p11", mma("a::lastuse"), mma("a::use"), "2"), "1") + NEXT,
     "the next one is filled ahead": mma("a::fill") + LOOP + mma("a::use") + LAST
-    + "    add.s64 %rd1, %rd1, 2;\n"
-    + either("%p11", mma("a::lastuse"), mma("a::fill")) + NEXT,
+    + either("%p11", mma("a::lastuse"), "    add.s64 %rd1, %rd1, 2;\n" + mma("a::fill")) + NEXT,
     "a loop that may have no pass": "    setp.eq.u32 %p9, %r9, 0;\n    @%p9 bra NONE;\n"
     + mma("a::fill") + "NONE:\n" + LOOP + "    setp.ge.u32 %p9, %r40, %r9;\n    @%p9 bra OUT;\n"
     + mma("a::use") + "    add.u32 %r40, %r40, 1;\n    bra LOOP;\nOUT:\n",
