@@ -144,7 +144,11 @@ class DeviceCalls(Roles):
     def _text(self, text: str) -> ir.Value:
         """A zero-terminated string in constant memory."""
         if text not in self._texts:
-            data = bytearray(text.encode() + b"\0")
+            try:
+                data = bytearray(text.encode() + b"\0")
+            except UnicodeEncodeError as error:
+                got = f"{text[error.start]!r}, half of a character"
+                raise refuse("no text", got=got, expected="what UTF-8 can say") from None
             type_ = ir.ArrayType(ir.IntType(8), len(data))
             variable = ir.GlobalVariable(self.module, type_, f"text.{len(self._texts)}")
             variable.linkage, variable.global_constant = "private", True

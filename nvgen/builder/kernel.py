@@ -8,7 +8,7 @@ instruction carries the Python line that asked for it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from llvmlite import ir
 
@@ -55,6 +55,11 @@ class _Parameters(dict[str, Argument]):
     def __missing__(self, name: str) -> Argument:
         raise KeyError(f"no parameter {name!r}: the kernel has {', '.join(self) or 'none'}")
 
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"parameters have no {name!r}: they are args[{next(iter(self), name)!r}]"
+        )
+
     def __setitem__(self, name: str, value: Argument) -> None:
         if isinstance(self.get(name), Pointer) and not isinstance(value, Pointer):
             raise refuse(
@@ -93,6 +98,10 @@ class KernelBuilder(TileOperations, DeviceCalls):
         self.cluster = whole(cluster, "number of CTAs of a cluster")
         _check_shape(name, self.block, self.cluster)
         self.target = parse_target(target) if target is not None else None
+        switch: object = dynamic_shared
+        if not isinstance(switch, bool):
+            got = described(switch)
+            raise refuse("dynamic_shared is neither on nor off", got=got, expected="True or False")
         self.dynamic_shared = dynamic_shared
         bounds = {"maxnreg": maxnreg, "minctasm": minctasm}
         self._bounds = {k: whole(n, k) for k, n in bounds.items() if n is not None}

@@ -10,7 +10,7 @@ import inspect
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, SupportsIndex, TypeVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, TypeVar, Unpack
 
 from intrinsics.findings import Details, Finding, InputError, error_of
 from intrinsics.lazy_dataclass import dataclass
@@ -29,9 +29,18 @@ def whole(value: object, what: str, least: int = 1) -> int:
 
     Raises: InputError for anything else, and for less than `least`.
     """
-    if not isinstance(value, SupportsIndex) or operator.index(value) < least:
+    number = index_of(value)
+    if number is None or number < least:
         raise refuse(f"no {what}", got=described(value), expected=f"a whole number from {least}")
-    return operator.index(value)
+    return number
+
+
+def index_of(value: object) -> int | None:
+    """A whole number, Python's or numpy's; None for all else, arrays of numbers among it."""
+    try:
+        return operator.index(value)  # type: ignore[arg-type]  # whatever has none is told so
+    except TypeError:
+        return None
 
 
 MOST_LETTERS = 1000

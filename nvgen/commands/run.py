@@ -91,7 +91,7 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     check_device(arguments.device, arguments.schedule)
     given = [parse_argument(text) for text in arguments.arg]
     files = [one.output for one in given if one.output]
-    _check_outputs(files)
+    _check_outputs(files, arguments.files)
     source = outcome.given = read_input(arguments.files)
     options = Options(source.target(arguments.target), arguments.ptx)
     program = load(source.file, source.text, options, bounds=arguments.bound_waits)
@@ -131,11 +131,13 @@ def _bisected(arguments: argparse.Namespace, source: Input) -> Finding:
     return bisect(attempt, arguments.schedule)
 
 
-def _check_outputs(paths: Sequence[str]) -> None:
-    """Fail before any work is done when an output cannot be written, or two go to one file."""
+def _check_outputs(paths: Sequence[str], programs: Sequence[str]) -> None:
+    """Fail before any work is done when an output cannot be written, is one of the programs, or
+    two go to one file.
+    """
     seen: set[str] = set()
     for path in paths:
-        check_writable(path)
+        check_writable(path, programs)
         real = os.path.realpath(path)
         if real in seen and (os.path.isfile(path) or not os.path.exists(path)):
             raise input_error("run/argument", f"two outputs go to {path}", expected="a file each")

@@ -15,7 +15,7 @@ from llvmlite import ir
 from intrinsics.modifiers import ScalarType as T
 from nvgen.calling.refusals import described, function_of, refuse
 from nvgen.instructions.atomics import Atomics
-from nvgen.values.number_types import float_constant
+from nvgen.values.number_types import constant, float_constant
 from nvgen.values.numbers import Float, Int, IntLike
 from nvgen.values.regions import Changing, Frame, Held, Variable
 
@@ -54,7 +54,7 @@ class ControlFlow(Atomics):
         if not isinstance(value, (int, float, SupportsIndex)) or hasattr(value, "taken"):
             made = Variable(cast("Held", _value(value)))
         elif isinstance(value, SupportsIndex):
-            made = Variable(self.const(operator.index(value), bits))
+            made = Variable(Int(self, constant(value, bits)))
         else:
             made = Variable(Float(self, float_constant(value, T.F32), T.F32))
         self._variables.append(made)

@@ -97,6 +97,9 @@ class TileRing:
         writers: int = 0,
         cta_group: CtaGroup = CtaGroup.ONE,
     ) -> None:
+        if len({id(tile) for tile in tiles}) < len(tiles):
+            expected = "b.shared_tiles(…) for each: a copy into one would destroy the other"
+            raise refuse("the same tiles twice in a ring", got=name, expected=expected)
         counts = {tile.count for tile in tiles}
         if len(counts) != 1:
             raise refuse(

@@ -14,14 +14,14 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from numbers import Integral
-from typing import ClassVar, Final, Literal, SupportsFloat, SupportsIndex, TypeVar
+from typing import ClassVar, Final, Literal, SupportsFloat, TypeVar
 
 from llvmlite import ir
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.modifiers import ScalarType
-from nvgen.calling.refusals import OF_NUMBERS, Named, described, refuse
+from nvgen.calling.refusals import OF_NUMBERS, Named, described, index_of, refuse
 from nvgen.llvm.ir_text import BFloatType
 from nvgen.values.regions import Host
 
@@ -177,10 +177,10 @@ def instead(given: object) -> str:
 
 def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
     """A constant of a width; of an unsigned type a negative one counts from the top."""
-    if not isinstance(given, (int, SupportsIndex)):
+    value = index_of(given)
+    if value is None:
         expected = f"i{bits}, or a whole number"
         raise refuse("no integer", got=described(given), expected=expected, hint=instead(given))
-    value = int(operator.index(given))
     if not -(1 << max(bits - 1, 1)) <= value < 1 << bits - (signed and bits > 1):
         raise refuse(f"{value} does not fit into {bits} bits", got=str(value), expected=f"i{bits}")
     return ir.Constant(ir.IntType(bits), value)

@@ -70,7 +70,7 @@ def _told(option: str, name: str) -> Iterator[None]:
         yield
     except NvgenError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         import traceback
 
         frame = traceback.extract_tb(error.__traceback__)[-1]

@@ -19,6 +19,11 @@ def begun() -> tuple[KernelBuilder, Pointer]:
     return b, b.begin()["x"]
 
 
+def the_same_tiles_twice(b: KernelBuilder, _: Pointer) -> None:
+    tiles = b.shared_tiles("tiles", bf16, (8, 64), 2)
+    b.tile_ring("ring", tiles, tiles)
+
+
 def finished(use: Callable[[KernelBuilder, Pointer], object]) -> None:
     b, x = begun()
     b.finish()
@@ -76,6 +81,11 @@ def test_a_finished_kernel_takes_nothing_more(
         (a_block_twice, "a block is entered once"),
         (blocks_that_cross, "a block ends before those that were entered in it"),
         (lambda _, x: x.__setitem__(0, np.zeros(1)), "no number"),
+        (lambda b, _: b.variable(np.zeros(2)), "no integer"),
+        (lambda b, _: b.range(np.array([4])).__enter__(), "no integer"),
+        (lambda b, _: b.printf("\udcff"), "no text"),
+        (the_same_tiles_twice, "the same tiles twice"),
+        (lambda b, _: KernelBuilder("k", block=32, dynamic_shared="no"), "on nor off"),
         (lambda b, _: KernelBuilder("a\nb", block=32), "one of a file"),
         (lambda b, _: KernelBuilder("k", block=32).u32("n" * 2000), "too long a name"),
     ],
@@ -90,3 +100,10 @@ def test_an_exception_of_the_users_goes_through_its_blocks() -> None:
     b, _ = begun()
     with pytest.raises(ZeroDivisionError), b.if_(b.tid_x == 0), b.range(4):
         _ = 1 / 0
+
+
+def test_a_parameter_is_no_attribute() -> None:
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.u32("n")
+    with pytest.raises(AttributeError, match="they are args\\['n'\\]"):
+        _ = b.begin().n  # type: ignore[attr-defined]  # to a type checker it is none, too

@@ -237,7 +237,20 @@ def test_an_output_replaces_no_input_of_another_language(
     failed = nvgen("compile", "in.ll", "--target", "sm_90a", "--emit", "mir", "-o", output, *extra)
     assert failed.status == 2
     assert "error[output/is-input]" in failed.text
+    failed = nvgen("run", "in.ll", "--target", "sm_90a", "--arg", f"out:i32[4]:{output}")
+    assert failed.status == 2
+    assert "error[output/is-input]" in failed.text
     assert Path("in.ll").read_text() == ADD
+
+
+def test_a_pass_that_ends_the_process_is_told(nvgen: Nvgen, tmp_path: Path) -> None:
+    source, own = tmp_path / "in.ll", tmp_path / "own.py"
+    source.write_text(ADD)
+    own.write_text("def leave(module):\n    raise SystemExit(0)\n")
+    for option, command in (("pass", "compile"), ("rule", "check")):
+        failed = nvgen(command, source, "--target", "sm_90a", f"--{option}", f"{own}:leave")
+        assert failed.status == 2
+        assert f"error[{option}/raised]" in failed.text
 
 
 @pytest.mark.parametrize(
