@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Generator
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -51,28 +50,8 @@ LONG = (
 """Files of 9 CPU seconds and more, which come first: a worker has a whole file at a time."""
 
 
-AS_USERS = (
-    "isel/llvm",
-    "isel/lower",
-    "isel/passes",
-    "isel/select",
-    "nvgen/builder",
-    "nvgen/fragments",
-    "nvgen/instructions",
-    "nvgen/optimizer",
-    "nvgen/shared_memory",
-    "nvgen/values",
-    "samples",
-)
-"""Folders of tests in which errors stop a compilation as they do for users.
-
-There, tests whose kernels are wrong on purpose, or one instruction alone, are marked
-`wrong_kernel`; in the other folders all tests are taken for such.
-"""
-
-
 class _AllButDeadlocks(frozenset[str]):
-    """Errors of rules beyond the level are warnings, but for deadlocks."""
+    """For tests marked `wrong_kernel` errors beyond the level are warnings, but for deadlocks."""
 
     def __contains__(self, word: object) -> bool:
         return word != "deadlock"
@@ -81,18 +60,11 @@ class _AllButDeadlocks(frozenset[str]):
 _DOUBTED = judgement.DOUBTED
 
 
-@pytest.fixture
-def certain_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Errors that are certain stop a compilation, as they do for users."""
-    monkeypatch.setattr(judgement, "DOUBTED", _DOUBTED)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Errors are what they are for users, or warnings."""
-    folder = item.path.relative_to(Path(__file__).parent).as_posix()
-    wrong = item.get_closest_marker("wrong_kernel") or not folder.startswith(AS_USERS)
-    judgement.DOUBTED = _AllButDeadlocks() if wrong else _DOUBTED
+    """Errors stop a compilation, as they do for users, but for tests whose kernels are wrong."""
+    is_wrong = item.get_closest_marker("wrong_kernel") is not None
+    judgement.DOUBTED = _AllButDeadlocks() if is_wrong else _DOUBTED
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -111,8 +83,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: its kernels run on a GPU as they do on the simulator")
-    config.addinivalue_line("markers", "wrong_kernel: of its kernels, errors are warnings")
-    judgement.DOUBTED = _AllButDeadlocks()
+    config.addinivalue_line(
+        "markers", "wrong_kernel: its kernels are wrong on purpose, or part of one: errors warn"
+    )
     turns.configure(config)
     os.environ[DEVICE_VARIABLE] = config.option.nvgen_device or "sim"
     if config.option.live:

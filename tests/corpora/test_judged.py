@@ -24,7 +24,6 @@ def test_a_rule_is_judged_once_and_with_a_reason() -> None:
         assert all(j.why and 0 < j.modules <= j.findings for j in table)
 
 
-@pytest.mark.usefixtures("certain_errors")
 def test_what_says_an_error_of_kernels_in_use_stops_no_compilation() -> None:
     """And whatever else says an error does: nothing is doubted without such a kernel, but for what
     nvgen's own expansion of a sparse, weight-stationary multiply does, and CUTLASS with copies."""

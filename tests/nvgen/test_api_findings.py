@@ -15,8 +15,6 @@ from intrinsics.findings import Severity
 from nvgen import FindingWarning, InputError, Kernel, KernelBuilder, Space, VerificationError
 from nvgen.cli import main
 
-pytestmark = pytest.mark.usefixtures("certain_errors")
-
 ADD = """
 define ptx_kernel void @add(ptr addrspace(1) %x) "nvvm.reqntid"="64" {
   store i32 1, ptr addrspace(1) %x

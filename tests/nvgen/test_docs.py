@@ -50,8 +50,6 @@ from tests.oracle.gpu import on_gpu
 from tests.oracle.recorded_lists import MUTANTS
 from tests.samples.modules import FOLDER, gemm_tile
 
-pytestmark = pytest.mark.usefixtures("certain_errors")
-
 ROOT = Path(__file__).parents[2]
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")

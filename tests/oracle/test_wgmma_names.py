@@ -231,6 +231,7 @@ def test_accumulators_stay_in_place_around_a_loop(opt: int) -> None:
     assert not SERIALIZED.search(said)
 
 
+@pytest.mark.wrong_kernel
 def test_ptxas_says_when_accumulators_are_touched_too_early() -> None:
     """What the test above would see."""
     early = "store volatile <32 x float> %second, ptr addrspace(1) %out, align 16"

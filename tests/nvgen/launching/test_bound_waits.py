@@ -98,6 +98,7 @@ def test_a_kernel_that_stays_loaded_has_bounds_too() -> None:
     assert_exact(found.cpu().numpy(), expected())
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.gpu
 def test_a_wait_without_end_is_reported_with_its_place() -> None:
     kernel = hand_over(arrives=False)
@@ -138,6 +139,7 @@ def table_of(bounded: Bounded, monkeypatch: pytest.MonkeyPatch, block: int) -> b
     return bytes(region.data)
 
 
+@pytest.mark.wrong_kernel
 def test_the_table_says_what_the_simulator_says(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = hand_over(arrives=False).compile(target=TARGET)
     with pytest.raises(DeadlockError) as error:

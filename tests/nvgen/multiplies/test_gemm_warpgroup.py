@@ -220,6 +220,7 @@ MOVES = {"MOV", "IMAD", "SHFL", "STL", "LDL", "CS2R", "R2UR", "SEL", "PRMT"}
 """What copies registers, IMAD as IMAD.MOV; a barrier's address goes by one."""
 
 
+@pytest.mark.wrong_kernel  # nothing fills the ring: only its loop is looked at
 @pytest.mark.turns(8)
 @pytest.mark.skipif(find_nvdisasm() is None, reason="nvdisasm is not installed")
 @pytest.mark.parametrize("opt", [0, 3])

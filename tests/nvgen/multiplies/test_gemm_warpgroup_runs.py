@@ -140,6 +140,7 @@ def test_every_type(launch: Launch, name: str) -> None:
     assert_exact(d, in_registers(expected, 64))
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", ["early", "late", "random:2"])
 @pytest.mark.parametrize(

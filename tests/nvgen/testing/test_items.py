@@ -92,6 +92,7 @@ def section(result: pytest.RunResult) -> list[str]:
     return found.splitlines()
 
 
+@pytest.mark.wrong_kernel
 def test_a_race_fails_late_and_says_how_to_replay_it(project: pytest.Pytester) -> None:
     """Without the wait the bytes of the tile are not there yet: the threads' numbers are."""
     result = run(project, RACE.format(wait=False), EARLY_AND_LATE)
@@ -148,6 +149,7 @@ def test_a_launch_that_is_refused_blames_no_delay(project: pytest.Pytester) -> N
     assert "error[tensor-map/stride]" in result.stdout.str()
 
 
+@pytest.mark.wrong_kernel
 def test_a_race_is_found_under_every_schedule(project: pytest.Pytester) -> None:
     """With the clocks on, as they are, the missing wait is a finding even where all goes well."""
     result = run(project, RACE.format(wait=False).replace(", races=False", ""))
@@ -166,6 +168,7 @@ def test_a_random_schedule_is_replayed_by_its_seed(project: pytest.Pytester) -> 
     assert replayed(project, again) == commands[-1:]
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.turns(3)
 def test_each_command_replays_one_item(project: pytest.Pytester) -> None:
     """Whatever is in the id beside the schedule stays there, quoted for a shell."""
@@ -186,6 +189,7 @@ def test_each_command_replays_one_item(project: pytest.Pytester) -> None:
         project.runpytest(*shlex.split(command)).assert_outcomes(failed=1)
 
 
+@pytest.mark.wrong_kernel
 def test_the_command_is_one_for_the_folder_that_one_is_in(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

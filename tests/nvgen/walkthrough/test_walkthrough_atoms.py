@@ -102,6 +102,7 @@ def test_two_accumulators_of_several_types_in_a_module() -> None:
     assert compiled.ptx.count("16x32bx2.x32") == 1
 
 
+@pytest.mark.wrong_kernel
 def test_a_pair_that_does_not_wait_for_its_peers_tiles() -> None:
     """The barrier of one CTA says nothing of what the other has stored."""
     cluster = (

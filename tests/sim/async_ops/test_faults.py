@@ -149,6 +149,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.parametrize("schedule", ["early", "late"])
 @each("name", FAULTS)
 def test_a_fault_names_its_line(name: str, schedule: str):
@@ -186,6 +187,7 @@ def test_an_output_of_the_builder_counts_as_unwritten():
     assert caught.value.findings[0].rule == "sim/uninitialized"
 
 
+@pytest.mark.wrong_kernel
 def test_columns_that_are_never_given_back_are_a_finding():
     text = (
         GLOBALS

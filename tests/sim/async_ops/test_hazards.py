@@ -240,6 +240,7 @@ def played(text: str, schedule: str, expected: NDArray[np.generic]) -> str:
     return "right" if np.array_equal(out, expected) else "wrong"
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.parametrize("name", HAZARDS)
 def test_a_hazard(name: str):
     act, expected = HAZARDS[name]
@@ -265,6 +266,7 @@ def test_mmas_of_one_shape_and_accumulator_stay_in_order(schedule: str):
     assert np.array_equal(out, A.astype(np.float32) + A2.astype(np.float32))
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.parametrize("schedule", SCHEDULES[:3])
 def test_a_missing_proxy_fence(schedule: str):
     """Ordinary stores, then an MMA that reads them through the async proxy, with no fence between.
@@ -278,6 +280,7 @@ def test_a_missing_proxy_fence(schedule: str):
     assert caught.value.findings[0].rule == "sim/proxy-fence"
 
 
+@pytest.mark.wrong_kernel
 def test_a_copy_is_not_there_before_its_wait():
     """Shared memory read right after the copy is issued: not written yet, or an old value."""
     b = KernelBuilder("hasty", block=32)
@@ -306,6 +309,7 @@ def test_a_copy_is_not_there_before_its_wait():
     assert caught.value.findings[0].rule == "sim/race"
 
 
+@pytest.mark.wrong_kernel
 def test_deallocating_columns_while_an_mma_is_in_flight_is_a_fault():
     def act(s: Scene) -> None:
         with s.b.if_thread(0):

@@ -76,6 +76,7 @@ def test_a_buffer_that_holds_nothing_is_a_fault(
     assert found == "sim/collector-empty"
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.turns(6)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_another_matrix_than_was_filled_is_a_fault(schedule: str):
@@ -88,6 +89,7 @@ def test_another_matrix_than_was_filled_is_a_fault(schedule: str):
     program(PLAIN, A.FILL, A.DISCARD, a_offset=512).run(every_cell(), a, b, schedule=schedule)
 
 
+@pytest.mark.wrong_kernel
 def test_equal_matrices_at_different_places_are_one_matrix():
     """A lies twice in memory, which makes no difference."""
     case = replace(PLAIN, m=64)
@@ -101,6 +103,7 @@ def test_equal_matrices_at_different_places_are_one_matrix():
     assert np.array_equal(found[rows, :64], found[rows, 64:128])
 
 
+@pytest.mark.wrong_kernel
 def test_a_matrix_of_another_type_is_a_fault():
     a, b, _ = images(PLAIN)
     other = replace(PLAIN, a="bf16").idesc

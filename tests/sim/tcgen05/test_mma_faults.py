@@ -169,6 +169,7 @@ def fault_of(case: Case, **change: object) -> str:
 HALF = Case(F16, 64, 16, "f16", "f16", lane=16, a_place=None)
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("case", "change", "rule"),

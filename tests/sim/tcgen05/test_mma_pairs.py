@@ -173,6 +173,7 @@ def test_factors_of_b_that_differ_between_the_ctas_are_a_fault():
     assert caught.value.findings[0].rule == "sim/scale-pair"
 
 
+@pytest.mark.wrong_kernel
 def test_a_collector_holds_the_rows_of_both_ctas():
     pair = Pair(F16, 256, 32, "f16", "f16")
     given = data(pair)

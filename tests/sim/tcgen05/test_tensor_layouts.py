@@ -194,6 +194,7 @@ def test_the_accumulator_lies_in_its_lanes_and_columns(m: int, lane: int, column
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.parametrize(("m", "lane"), [(128, 16), (128, 32), (64, 8), (64, 32), (64, 17)])
 def test_an_accumulator_at_another_lane_is_a_fault(m: int, lane: int):
     """Data Path Layout Organization: lane 0 for layout D, lane 0 or 16 for layout F."""

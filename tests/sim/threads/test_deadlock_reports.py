@@ -27,6 +27,7 @@ def report(grid: int, expected: int, *, arrivals: int = 1) -> DeadlockError:
     return caught.value
 
 
+@pytest.mark.wrong_kernel
 def test_threads_that_wait_for_an_mbarrier_come_first() -> None:
     first, second = report(1, 64).findings
     assert "warp 1, lanes 0-31 wait for come, parity 0" in first.message
@@ -55,6 +56,7 @@ def rings(*, expected: int) -> DeadlockError:
     return caught.value
 
 
+@pytest.mark.wrong_kernel
 def test_one_table_has_all_barriers_and_the_one_to_blame_first() -> None:
     """Bytes that do not come keep `full` back, and so the arrival at `empty`; `spare` is idle."""
     first, second = rings(expected=64).findings
@@ -182,6 +184,7 @@ over:"""
     assert first.expected == "1 more arrival; no thread that is left can signal it"
 
 
+@pytest.mark.wrong_kernel
 def test_the_table_is_shown_line_by_line() -> None:
     first = rings(expected=64).findings[0]
     shown = ["".join(piece for piece, _ in line) for line in finding_lines(first)]
@@ -191,12 +194,14 @@ def test_the_table_is_shown_line_by_line() -> None:
     assert "\n          empty phase 0" in str(first)
 
 
+@pytest.mark.wrong_kernel
 def test_missing_arrivals_are_about_the_count() -> None:
     (first, _) = report(1, 0, arrivals=3).findings
     assert first.expected == "2 more arrivals; no thread that is left can signal it"
     assert first.hint.startswith("mbarrier.init counts")
 
 
+@pytest.mark.wrong_kernel
 def test_a_report_has_an_end() -> None:
     *shown, last = report(40, 64).findings
     assert len(shown) == 24

@@ -146,6 +146,7 @@ def test_a_right_kernel_is_clean_and_ends(name: str) -> None:
     build(plan).compile(target="sm_90a", level="all").run(source, 1, grid=plan.cluster)
 
 
+@pytest.mark.wrong_kernel
 @each("name", MUTANTS, turns=4)
 def test_a_mutant_is_found(name: str) -> None:
     original, plan = MUTANTS[name]
@@ -156,6 +157,7 @@ def test_a_mutant_is_found(name: str) -> None:
         build(plan).compile(target="sm_90a").run(source, 1, grid=plan.cluster, schedule="late")
 
 
+@pytest.mark.wrong_kernel
 def test_what_is_said() -> None:
     (found,) = findings(Plan(expected=2 * SIZE))
     assert f"full expects {2 * SIZE} bytes; {SIZE} come: {SIZE} by cp.async.bulk" in found.got

@@ -81,6 +81,7 @@ def test_a_right_ring_is_clean() -> None:
     assert (out == expected).all()
 
 
+@pytest.mark.wrong_kernel
 def test_a_consumer_that_begins_with_parity_1() -> None:
     kernel = ring(Plan(consumer=1))
     found = kernel.compile(target="sm_90a", level="record").findings
@@ -96,6 +97,7 @@ def test_a_producer_that_begins_with_parity_1_is_right() -> None:
     assert FIRST_PARITY.id not in rules(ring(Plan()))
 
 
+@pytest.mark.wrong_kernel
 def test_later_phases_have_parity_1() -> None:
     """One copy after the other, each with a wait of its own."""
 
@@ -178,6 +180,7 @@ def test_enough_arrivals_of_a_cluster(name: str) -> None:
     kernel.compile(target="sm_90a").run(grid=RIGHT[name].cluster)
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.parametrize("name", STARVED)
 def test_too_few_arrivals_of_a_cluster(name: str) -> None:
     original, plan = STARVED[name]

@@ -6,6 +6,7 @@ By the rules about whole functions, and by a run under some schedule.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import nvgen
 from asmprinter.ptx.reading.reader import read_ptx
@@ -56,6 +57,7 @@ def test_a_right_kernel_gives_its_numbers(name: str) -> None:
         assert (run(small, small.text, schedule) == small.expected).all()
 
 
+@pytest.mark.wrong_kernel
 @each("name", MISTAKES)
 def test_a_mistake_is_found(name: str) -> None:
     small = KERNELS[MISTAKES[name][0]]

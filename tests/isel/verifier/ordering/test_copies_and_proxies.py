@@ -73,6 +73,7 @@ def test_what_they_copy_may_need_one() -> None:
     assert said(COPY + FENCE) == {}
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_run_ends_only_where_the_manual_forbids(schedule: str) -> None:
