@@ -332,12 +332,12 @@ class PtxReader(HeaderReader):
 
     def _registers(self, text: str) -> None:
         read = read_registers(text)
-        check_version(text, self.ptx)
         if self.names is None:
             raise DeclarationError("registers are declared in functions", text)
         for one in read:
             self._new_name(one.name, is_range=one.count is not None)
             self.names.declare(one)
+        check_version(text, self.ptx)  # behind: what reads them is right
 
     def _new_name(self, name: str, *, is_range: bool = False) -> None:
         """A name that its scope must not have already.
@@ -353,7 +353,6 @@ class PtxReader(HeaderReader):
             )  # fmt: skip
 
     def _variables(self, text: str, start: int) -> None:
-        check_version(text, self.ptx)
         try:
             read = read_variables(text)
         except OpaqueTypeError as error:
@@ -368,6 +367,7 @@ class PtxReader(HeaderReader):
                     kept=False,
                 )
             self._variable(one)
+        check_version(text, self.ptx)
 
     def _variable(self, read: VariableRead) -> None:
         variable = read.variable
