@@ -104,9 +104,13 @@ class IntrinsicCalls(BuilderBase):
             type_ = llvm_type(argument.type, operand.count)
             if type_ == _LONG:
                 return [(type_, self._long(operand))]
-            if operand.type is not None and operand.value.type != type_:
+            value = operand.value
+            if operand.type is not None and value.type != type_:
                 operand = as_words(operand)
-            return [(llvm_type(argument.type, operand.count), operand.value)]
+                type_ = llvm_type(argument.type, operand.count)
+                value = self.at_caller().bitcast(operand.value, type_)  # of one: a register
+            check_length(spelling, argument.name, operand)
+            return [(type_, value)]
         type_ = llvm_type(argument.type)
         if operand is None and argument.name not in operands:
             return [(type_, ir.Constant(type_, 0))]
@@ -292,7 +296,8 @@ def _check_place(coords: object, declared: Parameter) -> None:
 def check_length(spelling: Spelling, name: str, operand: Vector | Sequence[WordLike]) -> None:
     """Check that a list has as many values as the instruction takes."""
     count = spelling.row.operand[name].count
-    assert count is not None
+    if count is None:
+        return
     wanted = max(count.of(spelling.attributes), 1)  # 0: a scalar without braces
     found = operand.count if isinstance(operand, Vector) else len(operand)
     if found != wanted:

@@ -474,9 +474,14 @@ def vector_of(values: Sequence[Number]) -> Vector:
 
 
 def as_words(vector: Vector) -> Vector:
-    """Numbers as registers of 32 bits."""
+    """Numbers as registers of 32 bits.
+
+    Raises: InputError for numbers that do not fill their registers.
+    """
     assert vector.type is not None
-    count = vector.count * vector.type.bits // _WORD
+    count, rest = divmod(vector.count * vector.type.bits, _WORD)
+    if rest:
+        raise refuse("no whole registers", got=vector.words, expected="a multiple of 32 bits")
     words = ir.VectorType(_I32, count)
     return Vector(vector.builder, vector.builder.at_caller().bitcast(vector.value, words), count)
 

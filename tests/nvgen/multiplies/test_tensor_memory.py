@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder, f32
 from nvgen.machine_code.assembler import assemble
 from nvgen.values.vectors import Vector
+from tests.each import each
 
 
 def builder(block: int = 128) -> KernelBuilder:
@@ -55,6 +57,41 @@ def test_an_allocation_is_published_used_and_freed() -> None:
     out = np.zeros(128, np.int32)
     compiled.run(out, device="sim")
     assert (out == np.arange(128) + 5).all()
+
+
+def test_a_vector_of_one_number_is_one_register() -> None:
+    b = KernelBuilder("k", block=128)
+    b.pointer("d", output=True)
+    d = b.begin()["d"]
+    memory = b.tensor_memory("slot", 32)
+    lanes = memory.take(32) + ((b.tid_x >> 5) << 21)
+    b.tcgen05_st(lanes, b.vector([b.tid_x.to(f32) * 0.5]), num=LdStNum.X1)
+    b.tcgen05_wait_st()
+    values = b.tcgen05_ld(lanes, num=LdStNum.X1)
+    b.tcgen05_wait_ld()
+    b.store(values, d + b.tid_x.zext(64) * 4)
+    memory.free()
+    out = np.zeros(128, np.float32)
+    b.finish().compile(target="sm_100a").run(out, device="sim")
+    assert (out == np.arange(128) * 0.5).all()
+
+
+_WRONG: dict[str, tuple[Callable[[KernelBuilder], list], tuple[str, ...]]] = {
+    "three for two": (lambda b: [b.i32(1)] * 3, ("got: 3", "expected: 2")),
+    "four for two": (lambda b: [b.f64(1.0)] * 2, ("got: 4", "expected: 2")),
+    "half a register": (lambda b: [b.f16(1.0)], ("no whole registers", "multiple of 32 bits")),
+}
+
+
+@each("numbers, words", _WRONG.values(), ids=_WRONG)
+def test_registers_of_another_number_are_refused_at_the_call(
+    numbers: Callable[[KernelBuilder], list], words: tuple[str, ...]
+) -> None:
+    b = builder()
+    columns = b.tensor_memory("slot", 32).take(32)
+    with pytest.raises(InputError) as caught:
+        b.tcgen05_st(columns, b.vector(numbers(b)), num=LdStNum.X2)
+    assert all(one in str(caught.value) for one in (*words, "test_tensor_memory.py"))
 
 
 def test_rows_before_anything_is_loaded() -> None:
