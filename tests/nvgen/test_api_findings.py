@@ -245,6 +245,7 @@ def test_the_command_judges_kernels_that_only_meet_at_barriers(
     b.begin()
     with b.if_(b.tid_x == 0):
         b.barrier_cta_sync_aligned()
+    b.barrier_cta_sync_aligned()
     kernel = b.finish()
     status, out = written(tmp_path, kernel)
     assert status == 1

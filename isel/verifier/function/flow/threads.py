@@ -71,7 +71,7 @@ def threads_of(flow: WarpFlow) -> list[Threads]:
     successors = flow.successors()
     after = post_dominators(successors)
     for split in splits:
-        joins = _joins(after, split, end=count)
+        joins = meetings(after, split, end=count)
         sides = [
             (edge, reach(successors, [to], joins))
             for edge, to in zip(flow.edges[split], successors[split], strict=True)
@@ -109,7 +109,7 @@ def partings(flow: WarpFlow, threads: list[Threads]) -> list[Parting]:
     after = post_dominators(successors) if certain else []
     found = []
     for split, conditions in certain:
-        joins = _joins(after, split, end=len(flow.edges))
+        joins = meetings(after, split, end=len(flow.edges))
         sides = [reach(successors, [to], joins) for to in successors[split]]
         for mine, other in ((0, 1), (1, 0)):
             alone = frozenset(sides[mine] - sides[other])
@@ -125,6 +125,6 @@ def _splits(edge: Edge) -> bool:
     return isinstance(condition, Leader)
 
 
-def _joins(after: list[int], split: int, end: int) -> set[int]:
+def meetings(after: list[int], split: int, end: int) -> set[int]:
     """The nodes where the threads that diverge at `split` have reconverged, or exited."""
     return {*nodes_of(after[split] & ~(1 << split)), end}

@@ -8,8 +8,10 @@ from __future__ import annotations
 from intrinsics.findings import Severity
 from intrinsics.row import Effect
 from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.flow.leaving import others_left
 from isel.verifier.function.flow.values import Spread, Value
 from isel.verifier.function.report import Report
+from isel.verifier.function.walks.paths import Walker
 from isel.verifier.rule import VerifierRule
 
 _SINGLE = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT, Kind.COMMIT)
@@ -32,6 +34,12 @@ THREADS = VerifierRule(
 )
 RULES = (ALIGNED, THREADS)
 
+_LEFT_HINT = (
+    "the manual has all threads of the warp execute the same aligned barrier, and does not say "
+    "whether that includes those which have exited; keep all threads until behind the barrier, and "
+    "branch around what they have no work in"
+)
+
 
 def check(report: Report) -> None:
     """Report the records that break a rule of this module."""
@@ -42,22 +50,38 @@ def check(report: Report) -> None:
 
 
 def _aligned(report: Report) -> None:
-    """An `.aligned` instruction is executed by the whole warp or not at all."""
+    """An `.aligned` instruction is executed by the whole warp or not at all.
+
+    A block's barrier waits for threads that have not exited, so what the manual says of the whole
+    warp may be meant of these: where the others have left, it is a review.
+    """
+    left, doubtful = [], []
     for walker in report.analysis.walkers:
         everyone = walker.flow.warp.lanes
         for event in walker.each():
             if not event.mi.row.effects.effect & Effect.ALIGNED:
                 continue
             threads = event.threads
-            certain = threads.one or threads.lanes != everyone
-            if not certain and (not threads.part or report.analysis.graph.has_opaque):
-                continue
-            report.add(
-                ALIGNED,
-                event.index,
-                severity=Severity.ERROR if certain else Severity.REVIEW,
-                got=f"warp {walker.flow.warp.number}: {threads}",
-            )
+            got = f"warp {walker.flow.warp.number}: {threads}"
+            if threads.one or threads.lanes != everyone:
+                if _is_after_exits(report, walker, event):
+                    left.append((event.index, f"{got}; the others have exited"))
+                else:
+                    report.add(ALIGNED, event.index, got=got)
+            elif threads.part and not report.analysis.graph.has_opaque:
+                doubtful.append((event.index, got))
+    for index, got in left:
+        report.add(ALIGNED, index, severity=Severity.REVIEW, got=got, hint=_LEFT_HINT)
+    for index, got in doubtful:
+        report.add(ALIGNED, index, severity=Severity.REVIEW, got=got)
+
+
+def _is_after_exits(report: Report, walker: Walker, event: Event) -> bool:
+    """Whether a block's barrier is executed by all threads of the warp that have not exited."""
+    if event.kind not in (Kind.BARRIER, Kind.BARRIER_ARRIVE):
+        return False
+    node = report.analysis.graph.node_of(event.index)
+    return others_left(walker.flow, node, event.threads)
 
 
 def _single_thread(report: Report) -> None:
