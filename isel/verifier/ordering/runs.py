@@ -96,8 +96,10 @@ class Runs:
         records = set(itertools.chain.from_iterable(pairs))
         finders = self.finders() if pairs else []
         sizes = [f.log for f in finders if f.log.number >= _SIZE]
-        if any(not any(log.executes(pair) for log in sizes) for pair in pairs):
-            finders.append(self._finder(self._run(_OTHER_SIZE, (), late=False)))
+        for size in self._other_sizes():
+            if any(not any(log.executes(pair) for log in sizes) for pair in pairs):
+                finders.append(self._finder(self._run(size, (), late=False)))
+                sizes.append(finders[-1].log)
         runs = [
             (pairs & {race.records for race in finder.races()}, _places(finder.log, records))
             for finder in finders
@@ -109,6 +111,16 @@ class Runs:
                 if all(alike) and any(here[index] != there[index] for index in pair):
                     found.add(pair)
         return found
+
+    def _other_sizes(self) -> Iterator[int]:
+        """Sizes beyond the runs', for what these do not execute; at last some more than threads.
+
+        Loops of those are short, and what is left over of unrolled ones is that of other runs.
+        """
+        yield _OTHER_SIZE
+        threads = math.prod(self._report.analysis.block)
+        for number, _ in _RUNS[:2]:
+            yield threads + number
 
     def with_least_work(self) -> Log:
         """A run whose arguments are all 1, in the cluster that the kernel and the user give."""

@@ -140,6 +140,29 @@ def test_what_is_left_over_lies_at_the_same_words_whatever_the_argument() -> Non
     assert races(same.format(here=256, there=0)) == [Severity.ERROR]
 
 
+LONG = DIVIDED.replace(
+    "    setp.gt.u32 %p1",
+    "    setp.eq.u32 %p2, %i, 0;\n    @%p2 bra END;\n    mov.u32 %r8, 0;\n"
+    "TURN:\n    add.u32 %r8, %r8, 1;\n    bar.sync 0;\n    bar.sync 0;\n    bar.sync 0;\n"
+    "    setp.lt.u32 %p2, %r8, %i;\n    @%p2 bra TURN;\n"
+    "    setp.gt.u32 %p1",
+).replace("ld.shared.b32 %r7, [%r6+{here}]", "st.shared.b32 [%r6+{here}], 2")
+"""A loop of n turns before two stores: with n = 512 or 1,029 no run comes to its end."""
+
+
+@each("here, severity", {"from n on": (0, [Severity.REVIEW]), "behind all": (512, [])}.values())
+def test_an_argument_may_divide_what_is_behind_a_long_loop(
+    here: int, severity: list[Severity]
+) -> None:
+    """With n = 5 they meet; with 5 more than there are threads nobody does."""
+    assert races(LONG.format(here=here, there=0)) == severity
+
+
+def test_what_is_behind_a_long_loop_lies_at_the_same_words_whatever_the_argument() -> None:
+    same = LONG.replace("shl.b32 %r4, %i, 2", "and.b32 %r4, %i, 0")
+    assert races(same.format(here=256, there=0)) == [Severity.ERROR]
+
+
 # ---- launched for nothing ------------------------------------------------------------------------
 
 LOOP = """\
