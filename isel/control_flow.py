@@ -192,6 +192,11 @@ class Dominators:
             one = self.above[one]
         return one
 
+    def not_below(self, node: int) -> list[int]:
+        """A node, and all that node 0 leads to and it does not dominate."""
+        first = self.rank[node]
+        return self.order[: first + 1] + self.order[first + self._size[node] :]
+
 
 def _in_flow_order(after: Sequence[Sequence[int]]) -> list[int]:
     """The nodes that node 0 leads to, each behind all that dominate it."""

@@ -10,8 +10,8 @@ it (MachineSinking).
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from intrinsics.memo import Memo
 from intrinsics.mir import (
@@ -28,7 +28,7 @@ from intrinsics.mir import (
     written_often,
 )
 from intrinsics.row import Effect
-from isel.control_flow import Dominators, components, reach
+from isel.control_flow import Dominators, components, post_dominators, reach
 
 _BLOCKS = 3
 """The least that a function has whose branch passes one by."""
@@ -41,32 +41,28 @@ is 14 % faster; others take 10 to 40 more registers where more are kept.
 _WORTH = 8
 """Records that are worth a register."""
 
-_Made = dict[Reg, tuple[int, MachineInstr]]
-"""Results, with the numbers of the blocks that compute them."""
-
-_Readers = dict[Reg, list[int]]
-"""The blocks that read each result, one for every record that does."""
+_Homes = dict[Reg, int]
+"""Results that no record reads that stays in their block, and the numbers of their blocks."""
 
 
 def sink_values(function: MachineFunction) -> None:
     """Move what is computed before branches to where it is wanted."""
     if len(function.blocks) < _BLOCKS:
         return
+    movable = _Movable(function)
+    if not movable.records:
+        return
     if any(form.row.pseudo and form.row.id != "phi" for form in function.forms()):
         return
-    made = _made(function)
-    readers = _readers(function, made)
-    if all(home in readers[reg] for reg, (home, _) in made.items()):
-        return
-    sinking = _Sinking(function, made)
+    sinking = _Sinking(function, movable)
     if len(sinking.dominators.order) < len(function.blocks):
         return  # nothing leads to some
-    chosen = sinking.chosen(readers)
-    last = _last_reader(function) if chosen else {}
-    while unfit := {n for n, mis in chosen.items() if not _fits(last, n, mis)}:
+    chosen = sinking.chosen()
+    while unfit := {n for n, mis in chosen.items() if not sinking.fits(n, mis)}:
         sinking.refused |= unfit
-        chosen = sinking.chosen(_readers(function, made))
-    _move(function, chosen)
+        chosen = sinking.chosen()
+    if chosen:
+        _move(function, chosen)
 
 
 def _may_move(form: Form) -> bool:
@@ -79,78 +75,125 @@ def _may_move(form: Form) -> bool:
 _MOVES = Memo(_may_move)
 
 
-def _made(function: MachineFunction) -> _Made:
+def _made(function: MachineFunction) -> _Homes:
     often = written_often(function)
+    moves = _MOVES
     return {
-        mi.ops[0]: (n, mi)
+        mi.ops[0]: n
         for n, block in enumerate(function.blocks)
         for mi in block.instrs
-        if _MOVES[mi.form]
+        if moves[mi.form]
         and mi.guard is None
         and type(mi.ops[0]) is int
         and not (often and mi.mentions(often))
     }
 
 
-def _readers(function: MachineFunction, made: _Made) -> _Readers:
-    """A PHI reads a value where the block ends that it comes from."""
-    found: _Readers = {reg: [] for reg in made}
-    numbers = {block.name: n for n, block in enumerate(function.blocks)}
-    for n, block in enumerate(function.blocks):
-        for mi in block.instrs:
-            if mi.form.row.id == "phi":
-                for value, name in incoming(mi):
-                    if value in found and type(value) is int:
-                        found[value].append(numbers[name])
-                continue
-            for op in mi.ops[1:] if mi.form.writes_first else mi.ops:  # a plain loop
+class _Movable:
+    """The records that may move, as far as the blocks tell one by one.
+
+    `records` are those of a block, the last first, each with those of its operands that may move
+    too; `readers` the blocks with other records that read a result.
+    """
+
+    def __init__(self, function: MachineFunction) -> None:
+        self._homes = _made(function)
+        self.records: dict[int, list[tuple[MachineInstr, list[Reg]]]] = {}
+        self.readers: defaultdict[Reg, list[int]] = defaultdict(list)
+        if not self._homes:
+            return
+        firsts = self._read_by_phis(function)
+        for n, block in enumerate(function.blocks):
+            self._walk(n, block.instrs[firsts[n] :] if firsts[n] else block.instrs)
+
+    def _read_by_phis(self, function: MachineFunction) -> list[int]:
+        """A PHI reads a value where the block ends that it comes from.
+
+        Returns how many each block has.
+        """
+        firsts: list[int] = []
+        numbers = {block.name: n for n, block in enumerate(function.blocks)}
+        for block in function.blocks:
+            phis = phis_of(block)
+            firsts.append(len(phis))
+            for phi in phis:
+                for value, name in incoming(phi):
+                    if type(value) is int and value in self._homes:
+                        self._stay((value,), numbers[name])
+        return firsts
+
+    def _stay(self, read: Iterable[Reg], at: int) -> None:
+        """Something that stays in a block reads these."""
+        homes, readers = self._homes, self.readers
+        for reg in read:
+            if homes.get(reg) == at:
+                del homes[reg]
+            else:
+                readers[reg].append(at)
+
+    def _walk(self, n: int, instrs: list[MachineInstr]) -> None:
+        """Of the records that follow the PHIs of a block, those that may move."""
+        homes = self._homes
+        found: list[tuple[MachineInstr, list[Reg]]] = []
+        for mi in reversed(instrs):
+            ops = mi.ops
+            read: list[Reg] = []
+            for op in ops[1:] if mi.form.writes_first else ops:  # a plain loop
                 if type(op) is int:
-                    if op in found:
-                        found[op].append(n)
+                    if op in homes:
+                        read.append(op)
                 elif type(op) in HOLDERS:
-                    for reg in found.keys() & registers_of(op):
-                        found[reg].append(n)
-            if mi.guard is not None and (reg := guard_register(mi.guard)) in found:
-                found[reg].append(n)
-    return found
+                    read += homes.keys() & registers_of(op)
+            if mi.guard is not None and (reg := guard_register(mi.guard)) in homes:
+                read.append(reg)
+            if mi.form.writes_first and type(ops[0]) is int and ops[0] in homes:
+                found.append((mi, read))
+                # what one record reads twice, as a square does, stays before it
+                read = [reg for reg in read if read.count(reg) > 1] if len(read) > 1 else []
+            if read:
+                self._stay(read, n)
+        if found:
+            self.records[n] = found
 
 
 class _Sinking:
     """Which records move, and where to."""
 
-    def __init__(self, function: MachineFunction, made: _Made) -> None:
-        self.function, self.made = function, made
+    def __init__(self, function: MachineFunction, movable: _Movable) -> None:
+        self.function = function
         self.refused: set[int] = set()  # the blocks that nothing moves to
         self.after = successors(function)
         self.dominators = Dominators(self.after)
-        self._loops = _in_loops(self.after)
+        self._records = movable.records
+        self._readers = movable.readers
         self._is_better: dict[tuple[int, int], bool] = {}
 
-    def chosen(self, readers: _Readers) -> dict[int, list[MachineInstr]]:
+    def chosen(self) -> dict[int, list[MachineInstr]]:
         """The records that move, in order, by the numbers of the blocks that they move to.
 
-        What reads a value is behind it in that order, so that it has found its place before:
-        `readers` become the places after all moves.
+        What reads a value is behind it in that order, so that it has found its place before.
         """
+        meet = self.dominators.meet
         found: dict[int, list[MachineInstr]] = {}
+        places = dict(self._nearest)
         for home in reversed(self.dominators.order):
-            for mi in reversed(self.function.blocks[home].instrs):
-                reg = mi.ops[0] if mi.ops else None
-                if type(reg) is not int or self.made.get(reg) != (home, mi):
-                    continue
-                if not readers[reg] or home in readers[reg]:
-                    continue
-                wanted = self._place(home, readers[reg])
-                if wanted != home:
-                    found.setdefault(wanted, []).insert(0, mi)
-                    for read in self.made.keys() & mi.uses():
-                        readers[read].remove(home)
-                        readers[read].append(wanted)
-        return found
+            for mi, read in self._records.get(home, ()):
+                (reg,) = mi.defs()
+                at = self._place(home, places.get(reg, home))
+                if at != home:
+                    found.setdefault(at, []).append(mi)
+                for other in read:
+                    places[other] = meet(places[other], at) if other in places else at
+        return {n: records[::-1] for n, records in found.items()}
 
-    def _place(self, home: int, readers: Sequence[int]) -> int:
-        """The nearest block that dominates all that read a value, or one above it."""
-        wanted = functools.reduce(self.dominators.meet, readers)
+    @functools.cached_property
+    def _nearest(self) -> dict[Reg, int]:
+        """The nearest block that dominates all records that stay and read a result."""
+        meet = self.dominators.meet
+        return {reg: functools.reduce(meet, blocks) for reg, blocks in self._readers.items()}
+
+    def _place(self, home: int, wanted: int) -> int:
+        """The nearest block above one, or itself, where a value is computed better."""
         while wanted != home and (wanted in self.refused or not self._pays(home, wanted)):
             wanted = self.dominators.above[wanted]
         return wanted
@@ -163,44 +206,62 @@ class _Sinking:
         """
         key = home, wanted
         if key not in self._is_better:
-            after = self.after
-            self._is_better[key] = (
-                not self._loops[wanted] or wanted not in reach(after, after[wanted], (home,))
-            ) and (self._loops[home] or _is_passed_by(home, wanted, after))
+            self._is_better[key] = not self._comes_again(home, wanted) and (
+                bool(self._within[home]) or not self._later[home] >> wanted & 1
+            )
         return self._is_better[key]
 
+    def _comes_again(self, home: int, wanted: int) -> bool:
+        """Whether some way leads from a block to itself without one that dominates it.
 
-def _in_loops(after: Sequence[Sequence[int]]) -> list[bool]:
-    """Whether each block may come again."""
-    found = components(after)
-    sizes = Counter(found)
-    return [sizes[found[n]] > 1 or n in following for n, following in enumerate(after)]
+        All that such a way passes is below that one in the tree of dominators.
+        """
+        within = self._within
+        if self._parts[home] != self._parts[wanted]:
+            return bool(within[wanted])
+        return wanted in reach(within, within[wanted], set(self.dominators.not_below(home)))
 
+    @functools.cached_property
+    def _parts(self) -> list[int]:
+        return components(self.after)
 
-def _is_passed_by(home: int, wanted: int, after: Sequence[Sequence[int]]) -> bool:
-    """Whether some way from a block ends without the other."""
-    return any(not after[n] for n in reach(after, after[home], (wanted,)))
+    @functools.cached_property
+    def _within(self) -> list[list[int]]:
+        """The successors of each block that lead back to it."""
+        parts = self._parts
+        return [[t for t in after if parts[t] == parts[n]] for n, after in enumerate(self.after)]
 
+    @functools.cached_property
+    def _later(self) -> list[int]:
+        """The blocks that every way from each one comes to, as bits."""
+        return post_dominators(self.after)
 
-def _last_reader(function: MachineFunction) -> dict[Reg, int]:
-    """The last block, in layout order, that reads each register."""
-    return {
-        reg: n
-        for n, block in enumerate(function.blocks)
-        for mi in block.instrs
-        for reg in mi.uses()
-    }
+    def fits(self, wanted: int, records: Sequence[MachineInstr]) -> bool:
+        """Whether few registers live on, as what is read, beside those that do not."""
+        results = {reg for mi in records for reg in mi.defs()}
+        read = {reg for mi in records for reg in mi.uses()} - results
+        if len(read) <= _MORE:  # the last result at least is read there
+            return True
+        last = self._last_readers
+        kept = sum(last[reg] < wanted for reg in read)
+        freed = sum(last.get(reg, -1) >= wanted for reg in results)
+        return kept <= max(_MORE * freed, len(records) // _WORTH)
 
-
-def _fits(last: Mapping[Reg, int], wanted: int, records: Sequence[MachineInstr]) -> bool:
-    """Whether few registers live on, as what is read, beside those that do not."""
-    results = {reg for mi in records for reg in mi.defs()}
-    read = {reg for mi in records for reg in mi.uses()} - results
-    if len(read) <= _MORE:  # the last result at least is read there
-        return True
-    kept = sum(last[reg] < wanted for reg in read)
-    freed = sum(last.get(reg, -1) >= wanted for reg in results)
-    return kept <= max(_MORE * freed, len(records) // _WORTH)
+    @functools.cached_property
+    def _last_readers(self) -> dict[Reg, int]:
+        """The last block, in layout order, that reads each register."""
+        found: dict[Reg, int] = {}
+        for n, block in enumerate(self.function.blocks):
+            for mi in block.instrs:
+                if not mi.form.writes_first or mi.guard is not None:
+                    found.update(dict.fromkeys(mi.uses(), n))
+                    continue
+                for op in mi.ops[1:]:  # a plain loop, as in `MachineInstr.uses`
+                    if type(op) is int:
+                        found[op] = n
+                    elif type(op) in HOLDERS:
+                        found.update(dict.fromkeys(registers_of(op), n))
+        return found
 
 
 def _move(function: MachineFunction, chosen: dict[int, list[MachineInstr]]) -> None:

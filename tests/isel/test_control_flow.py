@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isel.control_flow import (
+    Dominators,
     components,
     dominators,
     live_on_entry,
@@ -88,3 +89,11 @@ def test_bits_are_the_nodes_in_order():
 )
 def test_what_is_live_is_read_before_it_is_written(after, read, written, expected):
     assert live_on_entry(after, read, written) == expected
+
+
+@pytest.mark.parametrize("after", [DIAMOND, LOOP, ENDLESS, NESTED])
+def test_what_is_not_below_a_node_does_not_pass_it(after: list[list[int]]) -> None:
+    tree = Dominators(after)
+    for node in range(len(after)):
+        around = reach(after, [0], {node})  # without ever passing it
+        assert set(tree.not_below(node)) == around | {node}
