@@ -126,10 +126,9 @@ JUDGED = (
            "how many stages are full at first stands in a table of parameters"),
     Judged("review", "wgmma.fence/warpgroup", 2, 2,
            "a condition from shared memory that each warp might decide for itself"),
-    Judged("review", "shared/lanes", 5, 47,
+    Judged("review", "shared/lanes", 4, 46,
            "lanes of a warp hand words to each other, by cp.async, and by stores behind loads of "
-           "the same words, without bar.warp.sync, which alone orders them; one is of lists whose "
-           "places follow from memory, where lanes may have parts of their own"),
+           "the same words, without bar.warp.sync, which alone orders them"),
     Judged("review", "shared/race", 2, 6,
            "results lie where the next turn's tile is copied to; whether each way passes a barrier "
            "between the two was not settled by reading"),

@@ -7,7 +7,6 @@ Memory Consistency Model, Canonical synchronization patterns; Memory Consistency
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -44,7 +43,7 @@ from isel.verifier.ordering.judgement.rows import (
     WARPGROUP_WAITS,
 )
 from isel.verifier.ordering.program import Program
-from isel.verifier.ordering.run.log import Access, Log
+from isel.verifier.ordering.run.log import Access, Breach, Log
 from isel.verifier.ordering.run.strand import place_of
 from isel.verifier.ordering.runs import Runs
 
@@ -68,7 +67,8 @@ def check(report: Report) -> None:
     runs = Runs(report, program)
     logs = runs.logs
     _doubts_about_threads(report, logs)
-    ends.breaches(report, logs)
+    broken = [breach for log in logs for breach in log.breaches.values()]
+    ends.breaches(report, (breach for breach in broken if breach.rule is not LANE_RACE))
     ends.misaligned(report, logs)
     ends.outside(report, logs)
     ends.uninitialised(report, logs)
@@ -91,21 +91,29 @@ def check(report: Report) -> None:
         ],
         runs,
     )
-    _lanes_that_race_as_warps(report, logs)
+    _lanes(report, runs, [breach for breach in broken if breach.rule is LANE_RACE])
     halts.halts(report, logs)
     halts.missed(report, logs)
     ends.unreached(report, logs, [s.index for steps in program.steps for s in steps if s.is_event])
 
 
-def _lanes_that_race_as_warps(report: Report, logs: list[Log]) -> None:
-    """Withdraw reviews of lanes where warps race: the barrier that is missing orders lanes, too."""
-    for (rule, index), breach in itertools.chain.from_iterable(
-        log.breaches.items() for log in logs
-    ):
-        if rule == LANE_RACE.id and any(
-            (SHARED_RACE.id, one) in report.findings for one in (index, breach.other)
-        ):
-            report.findings.pop((rule, index), None)
+def _lanes(report: Report, runs: Runs, found: list[Breach]) -> None:
+    """Report lanes that race, but where warps do, as the barrier that is missing orders lanes, too,
+    and where contents of memory decide whether lanes meet, which they may never do.
+    """
+    pairs = {(breach.other, breach.index) for breach in found}
+    as_warps = {
+        pair[1] for pair in pairs if any((SHARED_RACE.id, one) in report.findings for one in pair)
+    }
+    decided = runs.lanes_by_contents({pair for pair in pairs if pair[1] not in as_warps})
+    ends.breaches(
+        report,
+        (
+            breach
+            for breach in found
+            if breach.index not in as_warps and (breach.other, breach.index) not in decided
+        ),
+    )
 
 
 def _races(report: Report, finders: list[Finder]) -> list[tuple[Log, Race]]:

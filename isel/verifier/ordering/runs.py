@@ -128,10 +128,19 @@ class Runs:
 
     def by_contents(self, races: list[Race]) -> set[tuple[int, int]]:
         """The records of races that the contents of memory decide, which every run makes up."""
-        if not races or not any(log.assumed for log in self.logs):
+        if not races or not self._assume:
             return set()
-        contents = Contents(self._program, self.logs)
-        return {race.records for race in races if contents.decide(race)}
+        return {
+            race.records
+            for race in races
+            if self._contents.decide(race.records, (race.first.kind, race.second.kind))
+        }
+
+    def lanes_by_contents(self, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        """The pairs of records of which the contents of memory decide whether lanes meet there."""
+        if not pairs or not self._assume:
+            return set()
+        return {pair for pair in pairs if self._contents.place(pair)}
 
     def only_for_sizes_of_zero(self, races: list[Race]) -> set[tuple[int, int]]:
         """The records of races that are found only where memory holds nothing but 0, although a
@@ -149,6 +158,15 @@ class Runs:
             log = self._run(0, (), late=False, contents=_RUNS[0][0])
             idle -= {race.records for race in self._finder(log).races()}
         return idle
+
+    @cached_property
+    def _contents(self) -> Contents:
+        return Contents(self._program, self.logs)
+
+    @property
+    def _assume(self) -> bool:
+        """Whether contents of memory that were made up had a part in a run."""
+        return any(log.assumed for log in self.logs)
 
     def _finder(self, log: Log) -> Finder:
         """The races of a log, sought once for all runs with an equal log."""

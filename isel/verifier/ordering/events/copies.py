@@ -79,7 +79,7 @@ def _bulk_store(e: Execution) -> bool:
     size = e.number("size") or e.run.program.boxes.get(e.index, _LEAST)
     region = regions.shared(source, size, writes=False)
     e.log(Kind.COPY_OUT, [region], done="bulk", by_proxy=True)
-    lane_order.accessed(e, Lanes(source, e.mask, size, writes=False), (region,))
+    lane_order.accessed(e, Lanes.of(source, e.mask, size, (region,), writes=False), (region,))
     return True
 
 
@@ -169,7 +169,7 @@ def _copy_async(e: Execution) -> bool:
         found = regions.shared_regions(address, e.mask, width, writes=True)
         e.log(Kind.SHARED_STORE, found, done=_CP_ASYNC)
         if found:
-            lane_order.accessed(e, Lanes(address, e.mask, width, writes=True), found)
+            lane_order.accessed(e, Lanes.of(address, e.mask, width, found, writes=True), found)
     return True
 
 

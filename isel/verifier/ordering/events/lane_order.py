@@ -29,35 +29,28 @@ LANE_RACE = VerifierRule(
     "accesses",
 )
 
-_MOST = 16
-"""The last accesses of a warp that are compared with the next."""
-
 
 def accessed(e: Execution, touch: Lanes, found: tuple[Region, ...]) -> None:
     """Compare an access with those of the warp that nothing orders before it, and keep it."""
-    pending = e.machine.unordered.setdefault(e.strand.actor, [])
+    pending = e.machine.unordered[e.strand.actor]
     first, last = found[0].first, found[-1].last
-    for old in pending:
-        if old.first < last and first < old.last and (touch.writes or old.touch.writes):
-            _compare(e, old, touch)
-    pending.append(Unordered(e.index, touch, first, last))
-    del pending[:-_MOST]
+    for record, old, begin, end in pending.near(touch):
+        if begin < last and first < end and (touch.writes or old.writes) and record != e.index:
+            met = _crossing(old, touch)
+            if met is not None:
+                _note(e, touch, record, old, met)
+    pending.add(Unordered(e.index, touch, first, last))
 
 
-def _compare(e: Execution, old: Unordered, touch: Lanes) -> None:
+def _note(e: Execution, touch: Lanes, record: int, old: Lanes, met: tuple[int, int, int]) -> None:
     """Log two accesses of which different lanes reach the same bytes."""
-    if old.record == e.index:
-        return
-    met = _crossing(old.touch, touch)
-    if met is not None:
-        lane, other, at = met
-        here, there = ("writes" if one.writes else "reads" for one in (touch, old.touch))
-        got = (
-            f"lane {other} of {e} {here} {e.run.name_of(at)}, which lane {lane} {there} by {{line}}"
-        )
-        e.run.log.breach(LANE_RACE, e.index, got, old.record)
+    lane, other, at = met
+    here, there = ("writes" if one.writes else "reads" for one in (touch, old))
+    got = f"lane {other} of {e} {here} {e.run.name_of(at)}, which lane {lane} {there} by {{line}}"
+    e.run.log.breach(LANE_RACE, e.index, got, record)
 
 
+@functools.lru_cache(4096)  # warps and runs repeat the same addresses
 def _crossing(old: Lanes, new: Lanes) -> tuple[int, int, int] | None:
     """A lane of the one, a different lane of the other, and a byte that both access.
 

@@ -19,7 +19,6 @@ from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, 
 from isel.verifier.ordering.integers.windows import is_in_shared, may_be_shared
 from isel.verifier.ordering.program import BULK_STORES
 from isel.verifier.ordering.run.clocks import joined
-from isel.verifier.ordering.run.lanes import Lanes
 from isel.verifier.ordering.run.synchronisation import Flag
 
 
@@ -176,9 +175,7 @@ def _log(e: Execution, kind: Kind, address: Number, touched: regions.Touched) ->
     if found:
         e.log(kind, found)
     if touched.regions and e.mi.row.id not in ATOMICS:
-        form, writes = e.mi.form, kind is Kind.SHARED_STORE
-        lanes = Lanes(address, e.mask & regions.rows_of(form), regions.bytes_of(form), writes)
-        lane_order.accessed(e, lanes, touched.regions)
+        lane_order.accessed(e, touched.lanes, touched.regions)
 
 
 @functools.lru_cache(1024)  # warps repeat the same addresses

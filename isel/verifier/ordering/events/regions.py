@@ -19,6 +19,7 @@ from isel.verifier.function.tensor_memory.tensor_spans import scales_of, spans
 from isel.verifier.ordering.integers.numbers import Number, lanes_of
 from isel.verifier.ordering.integers.windows import may_be_shared, rank_of
 from isel.verifier.ordering.memory_regions import Memory, Region
+from isel.verifier.ordering.run.lanes import Lanes
 
 _TENSOR = Loaded("tensor memory", 0)
 
@@ -28,13 +29,15 @@ class Touched(NamedTuple):
 
     It is `in_shared` memory if some lane may be; `regions` are its bytes there.  `misplaced` is the
     first address that is not aligned to the access, with the size of that; the access `strays` if
-    it may be in shared memory, and is at an unknown address in some lane.
+    it may be in shared memory, and is at an unknown address in some lane.  `lanes` are those that
+    access it, each some bytes.
     """
 
     regions: tuple[Region, ...]
     misplaced: tuple[int, int] | None
     in_shared: bool
     strays: bool
+    lanes: Lanes
 
 
 @functools.lru_cache(4096)  # warps and runs repeat the same addresses
@@ -43,11 +46,13 @@ def touched(form: Form, address: Number, mask: int, writes: bool) -> Touched:
     rows, size, here = mask & rows_of(form), bytes_of(form), may_be_shared(address)
     wrong = misaligned(address, rows, size) if here else None
     lanes = lanes_of(address) if form.attributes.get("space") is not Space.GLOBAL else ()
+    found = shared_regions(address, rows, size, writes) if here else ()
     return Touched(
-        shared_regions(address, rows, size, writes) if here else (),
+        found,
         None if wrong is None else (wrong, size),
         here,
         any(a is None and mask >> i & 1 for i, a in enumerate(lanes)),
+        Lanes.of(address, rows, size, found, writes=writes),
     )
 
 

@@ -8,7 +8,6 @@ ISA, bar.warp.sync; elect.sync; Memory Consistency Model, Causality Order.
 from __future__ import annotations
 
 from isel.verifier.function.events import Kind
-from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering.run.log import Access
 from isel.verifier.ordering.run.machine import Machine
 
@@ -46,8 +45,8 @@ def synchronised(machine: Machine, actor: int, members: int = -1) -> None:
 def met(machine: Machine, actor: int, members: int = -1) -> None:
     """Note that threads of a warp see what they have accessed, where all that did are members."""
     pending = machine.unordered.get(actor)
-    if pending:
-        pending[:] = [one for one in pending if one.touch.mask & ~members & (1 << LANES) - 1]
+    if pending is not None:
+        pending.met(members)
 
 
 def _without(machine: Machine, actor: int, mask: int) -> list[Access]:

@@ -17,7 +17,6 @@ from isel.control_flow import reach
 from isel.uniformity import is_same_for_all
 from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.graph import Graph, by_register
-from isel.verifier.ordering.judgement.races import Race
 from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.program import Program, deciding_operands, is_event
 from isel.verifier.ordering.run.log import Log
@@ -52,15 +51,26 @@ class Contents:
         }
         self._spread()
 
-    def decide(self, race: Race) -> bool:
-        """Whether the accesses of a race may be to different bytes, or by threads that skip one."""
-        one, other = race.records
-        kinds = race.first.kind, race.second.kind
+    def decide(self, records: tuple[int, int], kinds: tuple[Kind, Kind]) -> bool:
+        """Whether two records may access different bytes, or threads skip one of them."""
+        one, other = records
         return (
             self._varies(one, kinds[0])
             or self._varies(other, kinds[1])
             or self._origins_of(one, kinds[0]) != self._origins_of(other, kinds[1])
         )
+
+    def place(self, records: tuple[int, int]) -> bool:
+        """Whether the accesses of two lanes may be to different bytes, where both come to them."""
+        one, other = map(self._bytes_of, records)
+        return not self.varying.isdisjoint(one | other) or self._of(one) != self._of(other)
+
+    def _bytes_of(self, index: int) -> set[Reg]:
+        """The registers that say which bytes of shared memory a lane accesses."""
+        mi = self._graph.records[index]
+        kind = Kind.COPY_IN if mi.form.row.id == "cp.async" else Kind.COPY_OUT
+        is_copy = mi.form.row.id.startswith("cp.async")
+        return set(deciding_operands(mi, _ELSEWHERE[kind] if is_copy else ()))
 
     def _varies(self, index: int, kind: Kind) -> bool:
         mi = self._graph.records[index]

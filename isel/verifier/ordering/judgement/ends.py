@@ -6,7 +6,7 @@ Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: fin
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from intrinsics.findings import Finding, Severity
 from isel.verifier.function.barriers.clusters import cluster_size
@@ -16,13 +16,12 @@ from isel.verifier.function.report import Report
 from isel.verifier.locations import place_of
 from isel.verifier.ordering import lifetimes
 from isel.verifier.ordering.judgement.rows import OTHER_THREADS
-from isel.verifier.ordering.run.log import Log, Remote
+from isel.verifier.ordering.run.log import Breach, Log, Remote
 from isel.verifier.ordering.run.strand import named
 
 
-def breaches(report: Report, logs: list[Log]) -> None:
+def breaches(report: Report, found: Iterable[Breach]) -> None:
     """Report the rules about single records that some run broke, the certain ones first."""
-    found = [breach for log in logs for breach in log.breaches.values()]
     for breach in sorted(found, key=lambda b: b.doubtful):
         line = report.line(breach.other) if breach.other >= 0 else ""
         doubt = breach.doubtful and breach.rule.severity is Severity.ERROR

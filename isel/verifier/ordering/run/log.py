@@ -192,7 +192,7 @@ class Log:
     expected: dict[tuple[int, int], int] = field(default_factory=dict)
     copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     copied_bytes: dict[tuple[int, int], int] = field(default_factory=dict)
-    breaches: dict[tuple[str, int], Breach] = field(default_factory=dict)
+    breaches: dict[tuple[str, int, int], Breach] = field(default_factory=dict)
     remote: list[Remote] = field(default_factory=list)
     ends: dict[int, list[End]] = field(default_factory=dict)
     certain: int | None = None
@@ -230,7 +230,7 @@ class Log:
         return self.certain is not None and turn >= self.certain
 
     def breach(self, rule: VerifierRule, index: int, got: str, other: int = -1) -> None:
-        """Log a broken rule of a record, once for each rule and record."""
+        """Log a broken rule of a record, once for each rule, record, and record that is `other`."""
         self._note(Breach(rule, index, got, other, self.certain is not None))
 
     def left(self, rule: VerifierRule, index: int, got: str) -> None:
@@ -238,7 +238,7 @@ class Log:
         self._note(Breach(rule, index, got, -1, self.guessed or bool(self.unknown)))
 
     def _note(self, found: Breach) -> None:
-        self.breaches.setdefault((found.rule.id, found.index), found)
+        self.breaches.setdefault((found.rule.id, found.index, found.other), found)
 
     def tracker_of(self, access: Access) -> Tracked | None:
         """The mbarrier that tracks an operation's completion, None if there is none."""

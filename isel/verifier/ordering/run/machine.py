@@ -20,7 +20,7 @@ from isel.verifier.ordering.integers.numbers import Number, packed
 from isel.verifier.ordering.integers.windows import in_window
 from isel.verifier.ordering.memory_regions import Region
 from isel.verifier.ordering.run.clocks import Clock, Counters, Source
-from isel.verifier.ordering.run.lanes import Unordered
+from isel.verifier.ordering.run.lanes import Pending
 from isel.verifier.ordering.run.log import Access, Log, Point
 from isel.verifier.ordering.run.strand import Strand
 from isel.verifier.ordering.run.synchronisation import Barrier, Flag, Mbarrier
@@ -102,7 +102,7 @@ class Machine:
     mbarriers: dict[int, Mbarrier] = field(default_factory=dict)
     outstanding: dict[int, Mbarrier] = field(default_factory=dict)
     unsynchronised: dict[int, list[Access]] = field(default_factory=dict)
-    unordered: dict[int, list[Unordered]] = field(default_factory=dict)
+    unordered: dict[int, Pending] = field(default_factory=lambda: defaultdict(Pending))
     barriers: dict[tuple[int, int], Barrier] = field(default_factory=dict)
     memory: dict[int, int | None] = field(default_factory=dict)
     flags: dict[int, Flag] = field(default_factory=dict)

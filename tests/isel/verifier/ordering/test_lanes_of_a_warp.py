@@ -66,9 +66,9 @@ def found(body: str) -> list[tuple[str, Severity]]:
 
 
 def run(body: str) -> None:
-    """Run a kernel in the simulator."""
+    """Run a kernel in the simulator, with a permutation."""
     text = HEAD + body + "    ret;\n}\n"
-    nvgen.compile(text, target="sm_90a").run(np.zeros(64, np.uint32), device="sim")
+    nvgen.compile(text, target="sm_90a").run(np.arange(64, dtype=np.uint32), device="sim")
 
 
 @each("name", BODIES)
@@ -102,3 +102,22 @@ def test_a_lane_sees_what_it_has_stored_itself(address: str) -> None:
     """All lanes may store one word, if it is the same one."""
     store = f"st.shared.u32 [{address}], 7; ld.shared.u32 %r6, [{address}];"
     assert found(f"{store} st.global.u32 [%rd3], %r6;") == []
+
+
+def listed(address: str) -> str:
+    """Half of the lanes store a word, and then the other half, each at an index from memory."""
+    return f"""
+    ld.global.u32 %r6, [{address}]; shl.b32 %r6, %r6, 2; add.u32 %r6, %r3, %r6;
+    setp.lt.u32 %p1, %r1, 16; @%p1 st.shared.u32 [%r6], %r1; @!%p1 st.shared.u32 [%r6], %r2;
+"""
+
+
+def test_indices_of_lanes_may_be_a_permutation() -> None:
+    assert found(listed("%rd3")) == []
+    run(listed("%rd3"))
+
+
+def test_an_index_that_all_lanes_load_is_the_same_one() -> None:
+    assert found(listed("%rd1")) == [(RULE, Severity.REVIEW)]
+    with pytest.raises(SimulationError, match="race"):
+        run(listed("%rd1"))
