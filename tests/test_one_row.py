@@ -39,7 +39,7 @@ word that collectors of tensor cores have as well.)"""
 MOST_FILES = 22
 """Files that spell one instruction: tcgen05.mma, by far the largest family."""
 
-MOST_OF_ALL = 420
+MOST_OF_ALL = 422
 """Instructions times the files that spell them, where these are neither rows nor semantics."""
 
 

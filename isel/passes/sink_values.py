@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from intrinsics.memo import Memo
 from intrinsics.mir import (
@@ -29,6 +29,7 @@ from intrinsics.mir import (
 )
 from intrinsics.row import Effect
 from isel.control_flow import Dominators, components, post_dominators, reach
+from isel.passes.fill_wgmma import multiplies_among
 
 _BLOCKS = 3
 """The least that a function has whose branch passes one by."""
@@ -49,10 +50,11 @@ def sink_values(function: MachineFunction) -> None:
     """Move what is computed before branches to where it is wanted."""
     if len(function.blocks) < _BLOCKS:
         return
-    movable = _Movable(function)
-    if not movable.records:
+    forms = set(function.forms())
+    if any(form.row.pseudo and form.row.id != "phi" for form in forms):
         return
-    if any(form.row.pseudo and form.row.id != "phi" for form in function.forms()):
+    movable = _Movable(function, _of_multiplies(function, multiplies_among(forms)))
+    if not movable.records:
         return
     sinking = _Sinking(function, movable)
     if len(sinking.dominators.order) < len(function.blocks):
@@ -75,8 +77,25 @@ def _may_move(form: Form) -> bool:
 _MOVES = Memo(_may_move)
 
 
-def _made(function: MachineFunction) -> _Homes:
-    often = written_often(function)
+def _of_multiplies(function: MachineFunction, multiplies: Set[Form]) -> set[Reg]:
+    """What multiplies of a warpgroup read and write, also through PHIs.
+
+    Other records touch these registers before the fence of a multiply, or behind the wait for it.
+    """
+    found: set[Reg] = set()
+    if not multiplies:
+        return found
+    for mi in function.instructions():
+        if mi.form in multiplies:
+            found.update(mi.defs(), mi.uses())
+    webs = [{*phi.defs(), *phi.uses()} for block in function.blocks for phi in phis_of(block)]
+    while joined := [web for web in webs if not found.isdisjoint(web) and not web <= found]:
+        found.update(*joined)
+    return found
+
+
+def _made(function: MachineFunction, held: set[Reg]) -> _Homes:
+    often = written_often(function) | held
     moves = _MOVES
     return {
         mi.ops[0]: n
@@ -93,11 +112,12 @@ class _Movable:
     """The records that may move, as far as the blocks tell one by one.
 
     `records` are those of a block, the last first, each with those of its operands that may move
-    too; `readers` the blocks with other records that read a result.
+    too; `readers` the blocks with other records that read a result.  Records that mention a `held`
+    register stay.
     """
 
-    def __init__(self, function: MachineFunction) -> None:
-        self._homes = _made(function)
+    def __init__(self, function: MachineFunction, held: set[Reg]) -> None:
+        self._homes = _made(function, held)
         self.records: dict[int, list[tuple[MachineInstr, list[Reg]]]] = {}
         self.readers: defaultdict[Reg, list[int]] = defaultdict(list)
         if not self._homes:

@@ -83,13 +83,6 @@ _FMA = re.compile(r"@llvm\.fma\.(?:v(\d+))?(f16|bf16)\b")
 _FUNNEL = re.compile(r"@llvm\.fsh([lr])\.v(\d+)(i8|i16)\b")
 _FABS = "declare double @llvm.fabs.f64(double)"
 
-_CODE_LEVEL = 1
-"""The least level of LLVM's code generator for the host.
-
-At -O0, LLVM 22's fast selection for x86-64 gives 0 for a rounded bfloat of a function whose
-arguments are two vectors of eight doubles; its other levels agree with each other.
-"""
-
 
 def _by_lanes(count: int, of: str, callee: str, vectors: tuple[str, ...]) -> tuple[list[str], str]:
     """Calls with the elements of vectors, and the vector of what they give."""
@@ -182,7 +175,7 @@ class HostProgram:
         module = binding.parse_assembly(complete(text), context=binding.create_context())
         module.verify()
         target = binding.Target.from_default_triple()
-        machine = target.create_target_machine(opt=max(opt, _CODE_LEVEL), jit=True)
+        machine = target.create_target_machine(opt=opt, jit=True)
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
         if opt:

@@ -368,7 +368,10 @@ class Run(RunState):
         ])  # fmt: skip
         found = what.results.get(numbers)
         if found is None:
-            found = what.results[numbers] = what.run(*numbers)
+            found = what.run(*numbers)
+            if len(found) != len(what.targets):  # the record is an error, which is told elsewhere
+                found = (None,) * len(what.targets)
+            what.results[numbers] = found
         for op, number in zip(what.targets, found, strict=True):
             if type(op) is int and mask == strand.mask:
                 registers[op] = number

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 
 import nvgen
+from intrinsics.modifiers import Space
 from isel.passes.sink_values import sink_values
+from nvgen import KernelBuilder, f16, f32
 from tests.isel.passes.ssa_functions import Drawn, means, ssa_functions
 from tests.oracle import llvm
 from tests.turns import examples
@@ -144,3 +146,28 @@ def test_what_a_phi_takes_on_one_way_is_computed_there(
     (by_llvm,) = llvm.compile_all([llvm.HEADER + kernel], TARGET, "8.7")
     ptx = nvgen.compile(kernel, target=TARGET).ptx
     assert sums_before(ptx, BRANCH) == sums_before(by_llvm.ptx, BRANCH) == before
+
+
+def test_what_reads_accumulators_stays_before_the_next_multiply() -> None:
+    """Else they are copied for it, and ptxas lets no multiply overlap another."""
+    b = KernelBuilder("k", block=128, target=TARGET)
+    b.pointer("d", f32, output=True)
+    b.u32("n")
+    args = b.begin()
+    tile = b.shared_tile("tile", f16, (64, 64))
+    for chunk in range(4):
+        b.store(b.words([b.const(0)] * 4), tile.chunk(b.tid_x >> 1, (b.tid_x & 1) * 4 + chunk))
+    few = b.shared_tile("few", f16, (8, 64))
+    b.store(b.words([b.const(0)] * 4), few.chunk(b.tid_x & 7, b.tid_x >> 4))
+    b.fence_proxy_async(Space.SHARED_CTA)
+    b.barrier_cta_sync_aligned()
+    sums = b.warpgroup_tile(64, 8)
+    b.gemm(sums, tile, few, accumulate=False)
+    with b.range(args["n"]):
+        scaled = sums.fragment * 2.0
+        b.gemm(sums, tile, few, accumulate=True, in_flight=1)
+        with b.if_(b.tid_x < 7):
+            scaled.store(args["d"], 8)
+        b.wgmma_wait_group(0)
+    ptx = b.finish().compile().ptx
+    assert re.findall(r"mov\.b32 %r\d+, %r\d+;", ptx) == []  # copies keep what it replaces
