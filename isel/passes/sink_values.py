@@ -5,13 +5,16 @@ computed whatever way is taken, and a thread waits for a load where its value is
 13.5 leaves it there.  A value that is wanted only in blocks behind, which not every way comes to
 or which are in a loop, is computed in the nearest one that dominates these, as LLVM's back end has
 it (MachineSinking).
+
+Not so where a warpgroup multiplies: its accumulators would be copied for what reads them later, and
+ptxas spills registers that roles have been given by number.
 """
 
 from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 
 from intrinsics.memo import Memo
 from intrinsics.mir import (
@@ -51,9 +54,9 @@ def sink_values(function: MachineFunction) -> None:
     if len(function.blocks) < _BLOCKS:
         return
     forms = set(function.forms())
-    if any(form.row.pseudo and form.row.id != "phi" for form in forms):
+    if multiplies_among(forms) or any(form.row.pseudo and form.row.id != "phi" for form in forms):
         return
-    movable = _Movable(function, _of_multiplies(function, multiplies_among(forms)))
+    movable = _Movable(function)
     if not movable.records:
         return
     sinking = _Sinking(function, movable)
@@ -77,25 +80,8 @@ def _may_move(form: Form) -> bool:
 _MOVES = Memo(_may_move)
 
 
-def _of_multiplies(function: MachineFunction, multiplies: Set[Form]) -> set[Reg]:
-    """What multiplies of a warpgroup read and write, also through PHIs.
-
-    Other records touch these registers before the fence of a multiply, or behind the wait for it.
-    """
-    found: set[Reg] = set()
-    if not multiplies:
-        return found
-    for mi in function.instructions():
-        if mi.form in multiplies:
-            found.update(mi.defs(), mi.uses())
-    webs = [{*phi.defs(), *phi.uses()} for block in function.blocks for phi in phis_of(block)]
-    while joined := [web for web in webs if not found.isdisjoint(web) and not web <= found]:
-        found.update(*joined)
-    return found
-
-
-def _made(function: MachineFunction, held: set[Reg]) -> _Homes:
-    often = written_often(function) | held
+def _made(function: MachineFunction) -> _Homes:
+    often = written_often(function)
     moves = _MOVES
     return {
         mi.ops[0]: n
@@ -112,12 +98,11 @@ class _Movable:
     """The records that may move, as far as the blocks tell one by one.
 
     `records` are those of a block, the last first, each with those of its operands that may move
-    too; `readers` the blocks with other records that read a result.  Records that mention a `held`
-    register stay.
+    too; `readers` the blocks with other records that read a result.
     """
 
-    def __init__(self, function: MachineFunction, held: set[Reg]) -> None:
-        self._homes = _made(function, held)
+    def __init__(self, function: MachineFunction) -> None:
+        self._homes = _made(function)
         self.records: dict[int, list[tuple[MachineInstr, list[Reg]]]] = {}
         self.readers: defaultdict[Reg, list[int]] = defaultdict(list)
         if not self._homes:
