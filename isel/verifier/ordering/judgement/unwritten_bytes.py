@@ -68,6 +68,8 @@ def _unwritten(loads: list[Sequence[Region]], there: Mapping[int, int]) -> int |
 def _first_unwritten(region: Region, there: Mapping[int, int]) -> int | None:
     begin, end = offset_of(region.first), offset_of(region.last - 1) + 1
     first, last = begin // GRAIN, (end - 1) // GRAIN
+    if last < first:  # beyond the shared memory of its CTA, which is told elsewhere
+        return None
     missing = ~(there.get(rank_of(region.first), 0) >> first) & (1 << last - first + 1) - 1
     if not missing:
         return None
