@@ -30,6 +30,9 @@ MOST_SHARED = 227 * 1024
 CONSTANT_BYTES = 64 * 1024
 """Bytes of all constant variables of a module.  PTX ISA, Constant State Space."""
 
+REGISTERS = 1 << 16
+"""Registers of 32 bits of a multiprocessor, for all of its CTAs."""
+
 LANES, COLUMNS = 128, 512
 """Lanes and columns of the tensor memory of a multiprocessor, of 32 bits each."""
 
@@ -38,7 +41,7 @@ TENSOR_COPY_ALIGNMENT = 128
 not."""
 
 BULK_COPY_ALIGNMENT = 16
-"""Bytes that a bulk copy's addresses are multiples of."""
+"""Bytes that a bulk copy's addresses and size are multiples of."""
 
 MATRIX_ROW_BYTES = 16
 """Bytes of a matrix row of ldmatrix and stmatrix, of whose multiple its address is."""

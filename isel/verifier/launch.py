@@ -233,13 +233,13 @@ def static_limit(target: Target) -> int:
 def _shared(
     module: Module, kernel: MachineFunction, target: Target, dynamic: int
 ) -> Iterator[Finding]:
-    static = static_bytes(module, kernel)
-    if static > static_limit(target):
+    static, most = static_bytes(module, kernel), static_limit(target)
+    if static > most:
         yield _finding(
             SHARED,
             kernel,
             f"{static} bytes of variables",
-            f"at most {static_limit(target)} on {target}" + (_REST if target.suffix != "a" else ""),
+            f"at most {most} on {target}" + (_REST if most < target.shared_limit else ""),
         )
     elif dynamic < 0 or static + dynamic > target.shared_limit:
         yield _finding(

@@ -15,6 +15,7 @@ from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import tensor_layout
 from intrinsics.layouts.sparse import SparseColumns
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import REGISTERS
 from intrinsics.modifiers import LdStNum
 from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.calling.guards import guarded
@@ -30,7 +31,6 @@ WORD_COLUMNS = 4
 """What scale factors and metadata are aligned to: the columns that one copy of them fills."""
 
 _CELL, _LANES = 32, 128
-_REGISTERS = 65_536  # of an SM
 _WIDTHS = tuple(sorted((num.times for num in LdStNum), reverse=True))
 
 
@@ -220,7 +220,7 @@ def _from(b: SharedMemory, pointer: Pointer, first: int) -> Pointer:
 
 def _widths(b: SharedMemory) -> tuple[int, ...]:
     """Widths of loads and stores whose registers a thread of such a block has at once."""
-    return tuple(width for width in _WIDTHS if width * b.threads < _REGISTERS)
+    return tuple(width for width in _WIDTHS if width * b.threads < REGISTERS)
 
 
 def in_pieces(columns: int, widths: tuple[int, ...] = _WIDTHS) -> Iterator[tuple[int, int]]:

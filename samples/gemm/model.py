@@ -301,17 +301,14 @@ class Table:
         brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port
         brought = np.maximum(brought, shared)
         multicast = machine.multicast * np.where(self.large, 1 - machine.hidden, 1)
-        tile_stores = 4 * c["team"] * c["pieces"]
+        stores = 4 * c["team"] * c["pieces"] * np.where(self.swap, machine.aside, 1)
         return Fixed(
             at_once=at_once,
             ctas=at_once * c["ctas"],
             begin=machine.begin + np.where(c["ctas"] > 1, machine.together, 0),
             tail=tail,
             after=tail * c["after"] + np.where(c["overlay"] > 0, machine.latency, 0),
-            stores=c["resident"]
-            * tile_stores
-            * machine.issue
-            * np.where(self.swap, machine.aside, 1),
+            stores=c["resident"] * stores * machine.issue,
             meet=c["m"] * c["n"] * 4 / machine.back,
             low=np.minimum(multiply, brought),
             high=np.maximum(multiply, brought),

@@ -18,7 +18,7 @@ from tests.turns import examples
 
 TARGET = "sm_90a"
 
-KERNEL = """
+_HEAD = """
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, i32 %n) {
 entry:
   %i = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -27,6 +27,11 @@ entry:
   %v = load float, ptr addrspace(1) %p
   %square = fmul float %v, %v
   %more = fadd float %square, 1.5
+"""
+
+KERNEL = (
+    _HEAD
+    + """\
   %kept = fadd float %v, 2.0
   %is_odd = icmp ult i32 %i, %n
   br i1 %is_odd, label %store, label %next
@@ -44,6 +49,7 @@ end:
 }
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
+)
 """%square and %more are read in %last alone, %kept in two blocks."""
 
 
@@ -102,15 +108,9 @@ def test_the_meaning_stays(drawn: Drawn) -> None:
     assert means(drawn.function) == expected
 
 
-CHAIN = """
-define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, i32 %n) {
-entry:
-  %i = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %p = getelementptr float, ptr addrspace(1) %x, i32 %i
-  %q = getelementptr float, ptr addrspace(1) %y, i32 %i
-  %v = load float, ptr addrspace(1) %p
-  %square = fmul float %v, %v
-  %more = fadd float %square, 1.5
+CHAIN = (
+    _HEAD
+    + """\
   %is_large = fcmp ogt float %more, 4.0
   %chosen = select i1 %is_large, float %more, float %v
   %is_first = icmp ult i32 %i, %n
@@ -127,6 +127,7 @@ end:
 }
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
+)
 """What the first block computes to the end of a chain is the value on some ways only."""
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import BULK_COPY_ALIGNMENT
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import LoadMode
 from intrinsics.row import Attribute, Completion
@@ -45,8 +46,6 @@ _EXPECTS = (
 
 _BULK = ("cp.async.bulk.load", "cp.async.bulk.load.ignore_oob")
 _TENSOR = ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.load.im2col")
-_LEAST = 16
-"""Bytes that a box has at least, and that its size is a multiple of."""
 _BOXES: Mapping[Attribute, int] = {None: 1, LoadMode.TILE: 1, LoadMode.GATHER4: 4}
 """How many boxes of its tensor map a copy transfers; with gather4, a box is one row."""
 
@@ -183,7 +182,7 @@ def _brought(
     times, tensor = _BOXES.get(mi.form.attributes.get("mode")), evaluator.slot(mi, "tmap")
     named = tensor.base.name if isinstance(tensor.base, Symbol) and tensor.offset == 0 else ""
     if times is None or named not in boxes:
-        return _LEAST, False
+        return BULK_COPY_ALIGNMENT, False
     return times * boxes[named], True
 
 
@@ -256,7 +255,7 @@ def _account(report: Report, items: list[_Item], in_cta: str) -> None:
     copies = [item for item in items if not item.expects]
     expected, brought = sum(i.size for i in expects), sum(i.size for i in copies)
     exact, more = all(item.exact for item in copies), expected - brought
-    is_right = more == 0 if exact else more >= 0 and more % _LEAST == 0
+    is_right = more == 0 if exact else more >= 0 and more % BULK_COPY_ALIGNMENT == 0
     if is_right or (not in_cta and not (expects and copies)):
         return
     at_least = "" if exact else "at least "

@@ -11,6 +11,7 @@ import math
 
 from intrinsics.findings import Severity
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import REGISTERS
 from intrinsics.mir import Imm, Launch, Reg, registers_of
 from intrinsics.row import Completion
 from isel.verifier.function.events import Event, Kind
@@ -23,9 +24,6 @@ from isel.verifier.rule import VerifierRule
 CHANGES = _INC, _DEC = "setmaxnreg.inc", "setmaxnreg.dec"
 _WARPGROUP = 4
 """Warps of a warpgroup; the number of its first is a multiple of it."""
-
-REGISTERS = 1 << 16
-"""Registers of 32 bits of a multiprocessor, for all of its CTAs."""
 
 _PARTS = 4
 """Parts of a multiprocessor, each with a quarter of its registers."""

@@ -6,7 +6,7 @@ clusterlaunchcontrol.try_cancel.
 
 from __future__ import annotations
 
-from intrinsics.limits import TENSOR_COPY_ALIGNMENT
+from intrinsics.limits import BULK_COPY_ALIGNMENT, TENSOR_COPY_ALIGNMENT
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup
 from isel.verifier.function.events import Kind
@@ -21,8 +21,6 @@ from isel.verifier.ordering.run.synchronisation import Delivery
 
 _SENT = "sent"
 """The source in clocks that counts copies between shared memories."""
-_LEAST = 16
-"""Bytes that a bulk copy of unknown size has at least, and that its address is a multiple of."""
 _OF_TENSORS = ("cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor")
 
 
@@ -35,8 +33,8 @@ def _bulk_load(e: Execution) -> bool:
     e.aligned(destination, _alignment(e.mi))
     sent: Clock = {}
     if source is not None and windows.is_in_shared(source):
-        e.aligned(source, _LEAST)
-        read = regions.shared(source, size or _LEAST, writes=False)
+        e.aligned(source, BULK_COPY_ALIGNMENT)
+        read = regions.shared(source, size or BULK_COPY_ALIGNMENT, writes=False)
         e.log(Kind.COPY_OUT, [read], done=_SENT, by_proxy=True)
         sent = e.issued(_SENT)  # its source has been read once it is written
     pair = e.mi.form.attributes.get("cta_group") is CtaGroup.TWO
@@ -61,7 +59,7 @@ def _bulk_load(e: Execution) -> bool:
 
 def _alignment(mi: MachineInstr) -> int:
     """The alignment of a copy in shared memory."""
-    return TENSOR_COPY_ALIGNMENT if mi.row.id.startswith(_OF_TENSORS) else _LEAST
+    return TENSOR_COPY_ALIGNMENT if mi.row.id.startswith(_OF_TENSORS) else BULK_COPY_ALIGNMENT
 
 
 def _next_copy(e: Execution, mbarrier: int) -> tuple[Source, int]:
@@ -76,7 +74,7 @@ def _bulk_store(e: Execution) -> bool:
     if source is None:
         return e.is_unknown("address of a copy")
     e.aligned(source, _alignment(e.mi))
-    size = e.number("size") or e.run.program.boxes.get(e.index, _LEAST)
+    size = e.number("size") or e.run.program.boxes.get(e.index, BULK_COPY_ALIGNMENT)
     region = regions.shared(source, size, writes=False)
     e.log(Kind.COPY_OUT, [region], done="bulk", by_proxy=True)
     lane_order.accessed(e, Lanes.of(source, e.mask, size, (region,), writes=False), (region,))
@@ -113,7 +111,7 @@ def _try_cancel(e: Execution) -> bool:
         if to is not None:
             copy, count = _next_copy(e, one)
             there = windows.in_ctas(to, ctas)[number]
-            region = regions.shared(there, _LEAST, writes=True)
+            region = regions.shared(there, BULK_COPY_ALIGNMENT, writes=True)
             e.log(Kind.COPY_IN, [region], count=count, source=copy, by_proxy=True)
             release = Release(known={copy: count}, proxied={copy: count})
         e.deliver(mbarrier, Delivery(release, 16))

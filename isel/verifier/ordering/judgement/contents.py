@@ -17,6 +17,7 @@ from isel.control_flow import reach
 from isel.uniformity import is_same_for_all
 from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.graph import Graph, by_register
+from isel.verifier.ordering.judgement.race_rules import COPIES
 from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.program import Program, deciding_operands, is_event
 from isel.verifier.ordering.run.log import Log
@@ -68,9 +69,8 @@ class Contents:
     def _bytes_of(self, index: int) -> set[Reg]:
         """The registers that say which bytes of shared memory a lane accesses."""
         mi = self._graph.records[index]
-        kind = Kind.COPY_IN if mi.form.row.id == "cp.async" else Kind.COPY_OUT
-        is_copy = mi.form.row.id.startswith("cp.async")
-        return set(deciding_operands(mi, _ELSEWHERE[kind] if is_copy else ()))
+        kind = Kind.COPY_IN if mi.form.row.id in COPIES else Kind.COPY_OUT
+        return set(self._placing(mi, kind))
 
     def _varies(self, index: int, kind: Kind) -> bool:
         mi = self._graph.records[index]

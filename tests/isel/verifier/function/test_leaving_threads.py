@@ -190,7 +190,7 @@ def test_without_the_barrier_they_race(barrier: str) -> None:
 
 
 def test_threads_that_part_and_leave_are_not_waited_for() -> None:
-    """The warp's other threads come to barriers in two groups, and none waits for who has left."""
+    """The other threads of the warp arrive in two groups; exited threads are not waited for."""
     parts = (
         "    setp.gt.u32 %p3, %r2, 110;\n    @%p3 bra OTHERS;\n    barrier.sync 0;\n"
         "    bra.uni MET;\nOTHERS:\n    barrier.sync 0;\nMET:\n"
@@ -199,7 +199,7 @@ def test_threads_that_part_and_leave_are_not_waited_for() -> None:
     assert said(text) == {}
 
 
-# ---- who is missing at an aligned barrier: threads that have left, or that are elsewhere ---------
+# ---- part of a warp executes an aligned barrier: the other lanes have exited, or diverged --------
 
 GUARDED = """\
 .visible .entry k(.param .u64 to) .reqntid 128
