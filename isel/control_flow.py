@@ -186,9 +186,13 @@ class Dominators:
         for node in reversed(self.order[1:]):
             self._size[self.above[node]] += self._size[node]
 
+    def dominate(self, one: int, other: int) -> bool:
+        """Whether every path from node 0 to `other` passes `one`."""
+        return self.rank[one] <= self.rank[other] < self.rank[one] + self._size[one]
+
     def meet(self, one: int, other: int) -> int:
         """The nearest node that dominates both: `one`, or one above it."""
-        while not self.rank[one] <= self.rank[other] < self.rank[one] + self._size[one]:
+        while not self.dominate(one, other):
             one = self.above[one]
         return one
 

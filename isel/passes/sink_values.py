@@ -1,6 +1,7 @@
 """Values are computed behind the branches that pass by where they are wanted.
 
-Layer: isel.passes.  Input and output: a function in SSA form.  What stands before a branch is
+Layer: isel.passes.  Input and output: a function in SSA form, but that inline assembly may write a
+register on some of the paths to what reads it.  What stands before a branch is
 computed whatever way is taken, and a thread waits for a load where its value is first read; ptxas
 13.5 leaves it there.  A value that is wanted only in blocks behind, which not every way comes to
 or which are in a loop, is computed in the nearest one that dominates these, as LLVM's back end has
@@ -198,7 +199,12 @@ class _Sinking:
         return {reg: functools.reduce(meet, blocks) for reg, blocks in self._readers.items()}
 
     def _place(self, home: int, wanted: int) -> int:
-        """The nearest block above one, or itself, where a value is computed better."""
+        """The nearest block above one, or itself, where a value is computed better.
+
+        What inline assembly writes on some paths and reads on all stays where it is.
+        """
+        if not self.dominators.dominate(home, wanted):
+            return home
         while wanted != home and (wanted in self.refused or not self._pays(home, wanted)):
             wanted = self.dominators.above[wanted]
         return wanted

@@ -149,6 +149,24 @@ def test_what_a_phi_takes_on_one_way_is_computed_there(
     assert sums_before(ptx, BRANCH) == sums_before(by_llvm.ptx, BRANCH) == before
 
 
+def test_what_assembly_writes_on_some_paths_stays() -> None:
+    """`$0` has a value where `$1` is not 0, and LLVM takes it to have one always."""
+    negate = """\
+asm "{ .reg .pred p; setp.eq.u32 p, $1, 0; @p bra L; not.b32 $0, $1; L: }", "=r,r" """
+    kernel = f"""
+define ptx_kernel void @k(ptr addrspace(1) %x) {{
+  %v = load i32, ptr addrspace(1) %x
+  %a = call i32 {negate}(i32 %v)
+  %b = call i32 {negate}(i32 %a)
+  store i32 %b, ptr addrspace(1) %x
+  ret void
+}}
+"""
+    x = np.array([12345], np.uint32)
+    nvgen.compile(kernel, target=TARGET).run(x, block=1)
+    assert x[0] == 12345
+
+
 def test_what_reads_accumulators_stays_before_the_next_multiply() -> None:
     """Else they are copied for it, and ptxas lets no multiply overlap another."""
     b = KernelBuilder("k", block=128, target=TARGET)
