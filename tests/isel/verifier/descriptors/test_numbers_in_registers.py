@@ -9,37 +9,24 @@ from __future__ import annotations
 from asmprinter.ptx.reading.reader import read_ptx
 from isel.verifier.descriptors.check import verify_descriptors
 from tests.each import each
+from tests.isel.verifier.kernels import kernel
 
-HEAD = """\
-.version 8.8
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 x, .param .u32 n)
-{
-    .reg .b32 %r<9>;
-    .reg .b64 %rd<9>;
-    .shared .align 128 .b8 tile[4096];
-    .shared .align 8 .b64 full;
-    ld.param.u64 %rd1, [x];
-    ld.param.u32 %r1, [n];
-"""
-LOAD = (
-    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], {}, [full];"
-)
-STORE = "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], {};"
-REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [tile], {};"
-PREFETCH = "cp.async.bulk.prefetch.L2.global [%rd1], {};"
+HEAD = ".shared .align 128 .b8 tile[4096]; .shared .align 8 .b64 full;\n"
+LOAD = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%x], {}, [full];"
+STORE = "cp.async.bulk.global.shared::cta.bulk_group [%x], [tile], {};"
+REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%x], [tile], {};"
+PREFETCH = "cp.async.bulk.prefetch.L2.global [%x], {};"
 INIT = "mbarrier.init.shared::cta.b64 [full], {};"
 COPIES = {"cp.async.bulk": LOAD, "cp.async.bulk ": STORE, "cp.reduce.async.bulk": REDUCE,
           "cp.async.bulk.prefetch": PREFETCH}  # fmt: skip
 
-SOME = "mul.lo.u32 %r2, %r1, {};"
+SOME = "mul.lo.u32 %r2, %n, {};"
 """A multiple of a number, of which no more is known."""
 
 
 def rules(body: str) -> list[str]:
     """The rules that a kernel breaks."""
-    reading = read_ptx(f"{HEAD}{body}\n    ret;\n}}\n", "k.ptx")
+    reading = read_ptx(kernel(HEAD + body, ".param .u64 x, .param .u32 n"), "k.ptx")
     assert reading.findings == []
     return [f.rule for f in verify_descriptors(reading.module)]
 

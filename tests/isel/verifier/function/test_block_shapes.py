@@ -12,15 +12,10 @@ from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from isel.verifier.functions import verify_functions
 from tests.each import each
+from tests.isel.verifier.kernels import kernel
 
 OF_ROWS = """\
-.version 8.8
-.target sm_100a
-.address_size 64
-.visible .entry k(.param .u64 out) $block
-{
-    .reg .pred %p1;
-    .reg .b32 %r<9>, %d;
+    .reg .b32 %d;
     .shared .align 4 .b32 slot;
     mov.u32 %r2, %tid.y;
     setp.ne.u32 %p1, %r2, 0;
@@ -40,30 +35,17 @@ ALLOCATED:
     tcgen05.fence::after_thread_sync;
     @%p1 bra FREED;
     tcgen05.dealloc.cta_group::1.sync.aligned.b32 %d, 64;
-FREED:
-    ret;
-}
-"""
+FREED:"""
 """A kernel for rows of 32 threads: the warp is %tid.y."""
 
 OF_ANY = """\
-.version 8.8
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 out) $block
-{
-    .reg .pred %p<4>;
-    .reg .b32 %r<20>;
-    .reg .b64 %rd<9>;
     .shared .align 4 .b8 words[512];
-    ld.param.u64 %rd1, [out];
-    mov.u32 %r1, %tid.x;
     mov.u32 %r2, %tid.y;
     mov.u32 %r3, %tid.z;
     mov.u32 %r4, %ntid.x;
     mov.u32 %r5, %ntid.y;
     mad.lo.u32 %r6, %r3, %r5, %r2;
-    mad.lo.u32 %r6, %r6, %r4, %r1;
+    mad.lo.u32 %r6, %r6, %r4, %t;
     shl.b32 %r7, %r6, 2;
     mov.u32 %r8, words;
     add.u32 %r9, %r8, %r7;
@@ -73,11 +55,8 @@ OF_ANY = """\
     add.u32 %r11, %r8, %r10;
     ld.shared.b32 %r12, [%r11];
     mul.wide.u32 %rd2, %r6, 4;
-    add.u64 %rd3, %rd1, %rd2;
-    st.global.b32 [%rd3], %r12;
-    ret;
-}
-"""
+    add.u64 %rd3, %out, %rd2;
+    st.global.b32 [%rd3], %r12;"""
 """A kernel for 128 threads in any shape, each of which reads what another one has stored."""
 
 
@@ -89,8 +68,12 @@ def said(text: str, block: tuple[int, ...] = ()) -> list[Finding]:
 
 def of_any(block: str, meet: str = "bar.sync 0;", other: int = 256) -> str:
     """The kernel whose threads read the word `other` bytes away."""
-    text = OF_ANY.replace("$block", block).replace("$meet", meet)
-    return text.replace("$other", str(other))
+    body = OF_ANY.replace("$meet", meet).replace("$other", str(other))
+    return kernel(body, ".param .u64 out", block)
+
+
+def of_rows(block: str) -> str:
+    return kernel(OF_ROWS, ".param .u64 out", block, target="sm_100a")
 
 
 # ---- a known shape -------------------------------------------------------------------------------
@@ -112,8 +95,8 @@ BESIDE = {"tcgen05.alloc/again", "tcgen05.alloc/never-freed", "tcgen05.dealloc/t
 @each("name", ROWS)
 def test_a_known_shape_decides(name: str) -> None:
     block, rules = ROWS[name]
-    given = said(OF_ROWS.replace("$block", ""), block)
-    required = said(OF_ROWS.replace("$block", f".reqntid {', '.join(map(str, block))}"))
+    given = said(of_rows(""), block)
+    required = said(of_rows(f".reqntid {', '.join(map(str, block))}"))
     for found in (given, required):
         assert {f.rule for f in found} - BESIDE == rules
         assert all(f.severity in (Severity.ERROR, Severity.WARNING) for f in found)
@@ -137,7 +120,7 @@ def test_warps_are_of_consecutive_threads(block: tuple[int, ...]) -> None:
 
 @each("bound", ["", ".maxntid 128", ".maxntid 32, 4"])
 def test_a_shape_that_is_not_known_is_no_error(bound: str) -> None:
-    found = said(OF_ROWS.replace("$block", bound))
+    found = said(of_rows(bound))
     assert all(f.severity is Severity.REVIEW for f in found)
     assert not bound or found == []
 
@@ -149,7 +132,7 @@ def test_what_every_shape_has_is_found() -> None:
 
 def test_one_dimension_for_a_kernel_of_more_is_told() -> None:
     for block, told in (((128, 1, 1), 1), ((32, 4, 1), 0)):
-        module = read_ptx(OF_ROWS.replace("$block", ""), "k.ptx").module
+        module = read_ptx(of_rows(""), "k.ptx").module
         notes = [f for f in verify_functions(module, block) if f.rule == "verify/block"]
         assert len(notes) == told
     assert verify_functions(read_ptx(of_any(".reqntid 128"), "k.ptx").module) == []

@@ -6,8 +6,7 @@ PTX ISA, wgmma.fence.
 
 from __future__ import annotations
 
-from asmprinter.ptx.reading.reader import read_ptx
-from isel.verifier.functions import verify_functions
+from tests.isel.verifier.kernels import kernel, said
 
 TILES = 16
 SUMS = [[f"%f{4 * tile + i}" for i in range(4)] for tile in range(TILES)]
@@ -22,19 +21,9 @@ STORES = "\n".join(
     for number, tile in enumerate(SUMS)
     for i, sum_ in enumerate(tile)
 )
-KERNEL = f"""\
-.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 x, .param .u32 n, .param .u64 a) .reqntid 128
-{{
-    .reg .pred %p<3>;
-    .reg .b32 %n, %i;
-    .reg .f32 %f<{4 * TILES}>;
-    .reg .b64 %x, %a, %b;
-    ld.param.u64 %x, [x];
-    ld.param.u32 %n, [n];
-    ld.param.u64 %a, [a];
+BODY = f"""\
+    .reg .b32 %i;
+    .reg .b64 %b;
     add.u64 %b, %a, 64;
     mov.u32 %i, 0;
 TURN:
@@ -45,29 +34,26 @@ TURN:
 {STORES}
     add.u32 %i, %i, 1;
     setp.lt.u32 %p2, %i, %n;
-    @%p2 bra TURN;
-    ret;
-}}
-"""
+    @%p2 bra TURN;"""
 FENCE = "TURN:\n    wgmma.fence.sync.aligned;"
 WAIT = "    wgmma.wait_group.sync.aligned 0;\n"
 
 
-def said(text: str) -> set[str]:
+def rules(body: str) -> set[str]:
     """The rules about registers of multiplies that speak of a kernel."""
-    rules = {finding.rule for finding in verify_functions(read_ptx(text, "k.ptx").module)}
-    return rules & {"wgmma.mma_async/fence", "wgmma.mma_async/in-flight"}
+    found = said(kernel(body, ".param .u64 x, .param .u32 n, .param .u64 a"))
+    return {f.rule for f in found} & {"wgmma.mma_async/fence", "wgmma.mma_async/in-flight"}
 
 
 def test_a_fence_in_each_turn_orders_them() -> None:
-    assert said(KERNEL) == set()
+    assert rules(BODY) == set()
 
 
 def test_a_fence_before_the_loop_does_not() -> None:
-    before = KERNEL.replace(FENCE, "    wgmma.fence.sync.aligned;\nTURN:")
-    assert before != KERNEL
-    assert said(before) == {"wgmma.mma_async/fence"}
+    before = BODY.replace(FENCE, "    wgmma.fence.sync.aligned;\nTURN:")
+    assert before != BODY
+    assert rules(before) == {"wgmma.mma_async/fence"}
 
 
 def test_nor_are_they_complete_without_a_wait() -> None:
-    assert "wgmma.mma_async/in-flight" in said(KERNEL.replace(WAIT, ""))
+    assert "wgmma.mma_async/in-flight" in rules(BODY.replace(WAIT, ""))

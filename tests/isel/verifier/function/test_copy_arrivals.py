@@ -19,6 +19,7 @@ from isel.verifier.functions import verify_functions
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 from nvgen.sim.threads.limits import Limits
+from tests.isel.verifier import kernels
 
 COUNTED = "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [full];"
 UNCOUNTED = "cp.async.mbarrier.arrive.shared::cta.b64 [full];"
@@ -28,28 +29,18 @@ BARRIER = "bar.sync 0;"
 
 def kernel(arrive: str, *, count: int = 128, guard: str = "") -> str:
     """128 threads copy 16 bytes each, arrive, wait for all, and read what another one copied."""
-    return f"""\
-.version 9.0
-.target sm_90a
-.address_size 64
-.shared .align 128 .b8 tile[2048];
-.shared .align 8 .b64 full;
-.shared .align 8 .b64 other;
-.visible .entry k(.param .u64 source)
-.reqntid 128
-{{
-    .reg .pred %p<4>;
-    .reg .b32 %r<8>;
-    .reg .b64 %rd<4>;
-    mov.u32 %r1, %tid.x;
+    body = f"""\
+    .shared .align 128 .b8 tile[2048];
+    .shared .align 8 .b64 full;
+    .shared .align 8 .b64 other;
+    mov.u32 %r1, %t;
     setp.ne.u32 %p1, %r1, 0;
     @%p1 bra MADE;
     mbarrier.init.shared::cta.b64 [full], {count};
     fence.mbarrier_init.release.cluster;
 MADE:
     {BARRIER}
-    ld.param.u64 %rd1, [source];
-    mad.wide.u32 %rd2, %r1, 16, %rd1;
+    mad.wide.u32 %rd2, %r1, 16, %source;
     mov.u32 %r2, tile;
     mad.lo.u32 %r3, %r1, 16, %r2;
     cp.async.cg.shared.global [%r3], [%rd2], 16;
@@ -60,10 +51,8 @@ WAIT:
     @!%p2 bra WAIT;
     xor.b32 %r4, %r1, 64;
     mad.lo.u32 %r5, %r4, 16, %r2;
-    ld.shared.u32 %r6, [%r5];
-    ret;
-}}
-"""
+    ld.shared.u32 %r6, [%r5];"""
+    return kernels.kernel(body, ".param .u64 source")
 
 
 def said(text: str) -> list[Finding]:

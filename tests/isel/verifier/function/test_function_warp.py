@@ -14,6 +14,7 @@ from tests.each import each
 from tests.isel.verifier.function.function_kernels import CLEAN
 from tests.isel.verifier.function.function_mistakes import MISTAKES
 from tests.isel.verifier.function.test_function_rules import module_of, said
+from tests.isel.verifier.kernels import kernel
 
 WARP_NUMBER = "shr.u32 %r2, %r1, 5;"
 BROADCAST = "shr.u32 %r159, %r1, 5; shfl.sync.idx.b32 %r2, %r159, 0, 31, -1;"
@@ -47,19 +48,8 @@ LANES = known(tuple(range(32)))
 
 def result(statement: str, values: dict[str, Value], block: tuple[int, ...] = (64, 1, 1)) -> Value:
     """What one warp knows of %r9 (or %p9) behind a statement."""
-    module = module_of(f"""
-.version 8.6
-.target sm_100a
-.address_size 64
-.entry k()
-{{
-    .reg .pred %p<10>;
-    .reg .b32 %r<10>;
-    {statement}
-    ret;
-}}""")
-    function = module.functions[0]
-    mi = function.blocks[0].instrs[0]
+    function = module_of(kernel(statement)).functions[0]
+    mi = function.blocks[0].instrs[1]  # behind %t
     names = function.regs.names
     evaluator = Evaluator(
         Warp(0, block), lambda reg: values.get(names[reg], unknown(Spread.THREAD))

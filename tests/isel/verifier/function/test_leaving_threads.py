@@ -9,34 +9,30 @@ from __future__ import annotations
 
 from intrinsics.findings import Severity
 from tests.each import each
-from tests.isel.verifier.function import tensor_kernels
-
-HEAD = ".version 8.8\n.target sm_100a\n.address_size 64\n"
-ENTRY = ".visible .entry k() .reqntid 64 .reqnctapercluster 2\n"
+from tests.isel.verifier import kernels
+from tests.isel.verifier.kernels import kernel
 
 
 def said(text: str) -> dict[str, Severity]:
     """The rules that speak of a kernel, and how severely."""
-    return {f.rule: f.severity for f in tensor_kernels.said(HEAD + text)}
+    return {f.rule: f.severity for f in kernels.said(text)}
+
+
+def of_pair(body: str) -> str:
+    return kernel(body, "", ".reqntid 64 .reqnctapercluster 2", target="sm_100a")
 
 
 # ---- all arrive, and a warp's elected thread waits for all; the others of the warp leave ---------
 
-ONE_WAITS = (
-    ENTRY
-    + """\
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<9>;
+ONE_WAITS = of_pair("""\
     .shared .align 8 .b64 full;
-    mov.u32 %r1, %tid.x;
-    setp.ne.u32 %p1, %r1, 32;
+    setp.ne.u32 %p1, %t, 32;
     @%p1 bra MADE;
     mbarrier.init.shared.b64 [full], 1;
     fence.mbarrier_init.release.cluster;
 MADE:
     barrier.cluster.arrive.release.aligned;
-    setp.gt.u32 %p2, %r1, 31;
+    setp.gt.u32 %p2, %t, 31;
     @%p2 bra LAST;
     elect.sync _|%p3, -1;
     @!%p3 bra END;
@@ -48,11 +44,7 @@ LAST:
 WAIT:
     mbarrier.try_wait.parity.shared.b64 %p4, [full], 0;
     @!%p4 bra WAIT;
-END:
-    ret;
-}
-"""
-)
+END:""")
 
 
 def test_who_has_arrived_and_leaves_stands_for_nobody_else() -> None:
@@ -66,15 +58,9 @@ def test_who_does_not_wait_does_not_know_the_mbarrier() -> None:
 
 # ---- one warp meets those of the other CTA at the end, when the other warps have left ------------
 
-ENDS = (
-    ENTRY
-    + """\
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<9>;
+ENDS = of_pair("""\
     .shared .align 4 .b8 slot[4];
-    mov.u32 %r1, %tid.x;
-    setp.gt.u32 %p1, %r1, 31;
+    setp.gt.u32 %p1, %t, 31;
     barrier.cluster.arrive.release.aligned;
     barrier.cluster.wait.acquire.aligned;
     @%p1 bra ALLOCATED;
@@ -85,7 +71,7 @@ ALLOCATED:
     bar.sync 0;
     tcgen05.fence::after_thread_sync;
     ld.shared.b32 %r2, [slot];
-    shl.b32 %r3, %r1, 16;
+    shl.b32 %r3, %t, 16;
     and.b32 %r3, %r3, 2097152;
     add.u32 %r4, %r2, %r3;
     mov.u32 %r5, 0;
@@ -95,11 +81,7 @@ ALLOCATED:
     barrier.cluster.arrive.release.aligned;
     barrier.cluster.wait.acquire.aligned;
     tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r2, 32;
-END:
-    ret;
-}
-"""
-)
+END:""")
 ALL_MEET = ENDS.replace("    @%p1 bra END;\n", "").replace(
     "    tcgen05.dealloc", "    @%p1 bra END;\n    tcgen05.dealloc"
 )
@@ -139,16 +121,11 @@ def test_what_a_cta_that_leaves_has_not_freed_is_no_question_of_order() -> None:
 
 # ---- threads of one warp leave, and the block's barrier waits for the rest of it -----------------
 
-SHIFTED = """\
-.visible .entry k(.param .u64 to, .param .u32 turns) .reqntid 128
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<9>;
-    .reg .b64 %rd<2>;
+SHIFTED = kernel(
+    """\
     .shared .align 4 .b8 row[512];
-    ld.param.u64 %rd1, [to];
-    ld.param.u32 %r1, [turns];
-    mov.u32 %r2, %tid.x;
+    mov.u32 %r1, %turns;
+    mov.u32 %r2, %t;
     setp.gt.u32 %p1, %r2, 124;
     @%p1 bra END;
     mov.u32 %r3, row;
@@ -160,15 +137,15 @@ AGAIN:
     st.shared.b32 [%r4], %r1;
     BARRIER
     ld.shared.b32 %r6, [%r5];
-    st.global.b32 [%rd1], %r6;
+    st.global.b32 [%to], %r6;
     BARRIER
     sub.u32 %r1, %r1, 1;
     setp.gt.s32 %p2, %r1, 0;
     @%p2 bra AGAIN;
-END:
-    ret;
-}
-"""
+END:""",
+    ".param .u64 to, .param .u32 turns",
+    target="sm_100a",
+)
 
 
 @each("barrier", ("bar.sync 0;", "barrier.sync 0;"))
@@ -201,14 +178,10 @@ def test_threads_that_part_and_leave_are_not_waited_for() -> None:
 
 # ---- part of a warp executes an aligned barrier: the other lanes have exited, or diverged --------
 
-GUARDED = """\
-.visible .entry k(.param .u64 to) .reqntid 128
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<9>;
-    .reg .b64 %rd<2>;
-    ld.param.u64 %rd1, [to];
-    mov.u32 %r1, %tid.x;
+GUARDED = kernel(
+    """\
+    mov.u64 %rd1, %to;
+    mov.u32 %r1, %t;
     setp.ge.u32 %p1, %r1, 100;
     setp.ge.u32 %p2, %r1, 96;
     FIRST
@@ -217,10 +190,10 @@ GUARDED = """\
     SECOND
     ret;
 LEAVE:
-    LEAVING
-    ret;
-}
-"""
+    LEAVING""",
+    ".param .u64 to",
+    target="sm_100a",
+)
 
 
 def at_barrier(first: str, second: str = "", leaving: str = "") -> Severity | None:
@@ -286,7 +259,7 @@ def test_one_warp_that_is_elsewhere_makes_it_an_error() -> None:
 
 
 def test_the_review_says_what_the_manual_leaves_open() -> None:
-    found = tensor_kernels.said(HEAD + _guarded("@%p1 ret;"))
+    found = kernels.said(_guarded("@%p1 ret;"))
     [finding] = [f for f in found if f.rule == "bar.sync/aligned"]
     assert finding.got == "warp 3: 4 threads; the others have exited"
     assert "does not say whether that includes those which have exited" in finding.hint

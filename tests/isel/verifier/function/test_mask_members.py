@@ -7,24 +7,11 @@ Each kernel is one warp or two of sm_90; the part of it that matters is given.
 
 from __future__ import annotations
 
-from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.functions import verify_functions
 from tests.each import each
+from tests.isel.verifier.kernels import kernel, said
 
-HEAD = """\
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u32 n)
-.reqntid 64
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<9>;
-    mov.u32 %r0, %laneid;
-    mov.u32 %r1, %tid.x;
-    ld.param.u32 %r2, [n];
-"""
+HEAD = "mov.u32 %r0, %laneid; mov.u32 %r1, %t; mov.u32 %r2, %n;\n"
 
 ALL, HALF = "0xffffffff", "0xffff"
 SUM = "shfl.sync.bfly.b32 %r3, %r0, 1, 31,"
@@ -33,13 +20,15 @@ MEET = "bar.sync 0;"
 MEET_IN_WARP = "bar.warp.sync 0xffffffff;"
 
 
+def _kernel(body: str, block: str = ".reqntid 64") -> str:
+    return kernel(HEAD + body, ".param .u32 n", block)
+
+
 def _rules(body: str) -> list[str]:
-    """The rules that a kernel breaks, but for notes."""
-    reading = read_ptx(f"{HEAD}{body}\n    ret;\n}}\n", "k.ptx")
-    assert reading.findings == []
-    found = verify_functions(reading.module)
-    assert all(f.severity is Severity.ERROR for f in found if f.severity is not Severity.NOTE)
-    return sorted({f.rule for f in found if f.severity is not Severity.NOTE})
+    """The rules that a kernel breaks, all of them errors."""
+    found = said(_kernel(body))
+    assert all(f.severity is Severity.ERROR for f in found)
+    return sorted({f.rule for f in found})
 
 
 def _if(condition: str, then: str, otherwise: str = "", behind: str = "") -> str:
@@ -128,8 +117,7 @@ def test_a_mask_in_a_register_names_who_waits_elsewhere():
 
 @each("block", ["", ".maxntid 64", ".reqntid 16"])
 def test_a_block_may_have_no_more_threads_than_the_mask_names(block: str):
-    text = f"{HEAD}{SUM} {HALF};\nret;\n}}\n".replace(".reqntid 64", block)
-    found = verify_functions(read_ptx(text, "k.ptx").module)
+    found = said(_kernel(f"{SUM} {HALF};", block))
     doubts = [f.rule for f in found if f.severity is Severity.REVIEW]
     assert doubts == ([] if "reqntid" in block else ["shfl/no-member"])
     assert not any(f.severity is Severity.ERROR for f in found)
@@ -164,8 +152,7 @@ DEFINED = {
 
 def warnings(body: str, block: str = ".reqntid 64") -> list[str]:
     """The warnings about a kernel; there is no error."""
-    text = f"{HEAD}{body}\n    ret;\n}}\n".replace(".reqntid 64", block)
-    found = verify_functions(read_ptx(text, "k.ptx").module)
+    found = said(_kernel(body, block))
     assert not any(f.severity is Severity.ERROR for f in found)
     return sorted({f.rule for f in found if f.severity is Severity.WARNING})
 
@@ -187,9 +174,8 @@ def test_a_block_has_no_such_lanes():
 
 
 def test_the_finding_says_where_the_others_are():
-    body = _if(ONE, f"{SUM} {ALL};", behind=f"\n{MEET}")
-    reading = read_ptx(f"{HEAD}{body}\n    ret;\n}}\n", "k.ptx")
-    (found,) = verify_functions(reading.module)
-    line = 1 + next(i for i, text in enumerate(f"{HEAD}{body}".splitlines()) if MEET in text)
+    text = _kernel(_if(ONE, f"{SUM} {ALL};", behind=f"\n{MEET}"))
+    (found,) = said(text)
+    line = 1 + next(i for i, written in enumerate(text.splitlines()) if MEET in written)
     assert f"bar.sync in line {line}" in found.got
     assert "one thread" in found.got

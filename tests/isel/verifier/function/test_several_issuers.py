@@ -6,8 +6,8 @@ thread that executes it); mbarrier.init (as many arrivals as it is told end a ph
 
 from __future__ import annotations
 
-from intrinsics.findings import Severity
-from tests.isel.verifier.function.tensor_kernels import said
+from tests.isel.verifier import kernels
+from tests.isel.verifier.kernels import kernel
 
 FILL = "".join(
     f"    st.shared.v4.b32 [%r2+{at}], {{%r1, %r1, %r1, %r1}};\n" for at in range(0, 256, 16)
@@ -15,14 +15,6 @@ FILL = "".join(
 """All that the multiplies read, 256 bytes by each thread."""
 
 TWO_ISSUERS = """\
-.version 8.8
-.target sm_100a
-.address_size 64
-.visible .entry k() .reqntid 128
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<9>;
-    .reg .b64 %rd<4>;
     .shared .align 1024 .b8 tile[32768];
     .shared .align 8 .b64 ended;
     .shared .align 4 .b8 slot[4];
@@ -64,14 +56,11 @@ WAIT:
     bar.sync 0;
     @%p2 bra END;
     tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 256;
-END:
-    ret;
-}
-""".replace("    fill;\n", FILL)
+END:""".replace("    fill;\n", FILL)
 
 
-def errors(text: str) -> set[str]:
-    return {f.rule for f in said(text) if f.severity is Severity.ERROR}
+def errors(body: str) -> set[str]:
+    return kernels.errors(kernel(body, target="sm_100a"))
 
 
 def test_each_of_two_warps_may_commit_to_an_mbarrier_of_two() -> None:

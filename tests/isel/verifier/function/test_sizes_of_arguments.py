@@ -6,35 +6,23 @@ if it goes right with this one.  Written from PTX of FlashInfer, as small as it 
 
 from __future__ import annotations
 
-from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.functions import verify_functions
+from tests.isel.verifier.kernels import kernel, severities
 
-KERNEL = """\
-.version 8.8
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 from, .param .u32 topk) .reqntid 64
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<9>;
-    .reg .b64 %rd<9>;
+BODY = """\
     .shared .align 16 .b8 tile[128];
     .shared .align 8 .b64 full;
     .shared .align 8 .b64 done;
-    ld.param.u64 %rd1, [from];
-    ld.param.u32 %r1, [topk];
-    mov.u32 %r2, %tid.x;
-    setp.ne.u32 %p1, %r2, 0;
+    setp.ne.u32 %p1, %t, 0;
     @%p1 bra MADE;
     mbarrier.init.shared::cta.b64 [full], 1;
     mbarrier.init.shared::cta.b64 [done], 1;
 MADE:
     bar.sync 0;
-    setp.gt.u32 %p2, %r2, 31;
+    setp.gt.u32 %p2, %t, 31;
     @%p2 bra SECOND;
     @%p1 bra END;
-    setp.ne.u32 %p3, %r1, 128;
+    setp.ne.u32 %p3, %topk, 128;
     @%p3 bra SKIP;
 FULL:
     mbarrier.try_wait.parity.shared::cta.b64 %p4, [full], 0;
@@ -44,50 +32,41 @@ SKIP:
     mbarrier.arrive.shared::cta.b64 %rd2, [done];
     bra END;
 SECOND:
-    setp.ne.u32 %p5, %r2, 32;
+    setp.ne.u32 %p5, %t, 32;
     @%p5 bra END;
     mbarrier.arrive.expect_tx.shared::cta.b64 %rd3, [full], 128;
-    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], 128, [full];
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%from], 128, [full];
 DONE:
     mbarrier.try_wait.parity.shared::cta.b64 %p6, [done], 0;
     @!%p6 bra DONE;
     ld.shared.u32 %r5, [tile];
-END:
-    ret;
-}
-"""
+END:"""
 """The second warp reads what it has copied when the first one is done, which waits for the copy
 where its argument is 128."""
 
 
-def said(text: str) -> dict[str, Severity]:
-    """The rules that speak of a kernel, but for notes, and how severely."""
-    reading = read_ptx(text)
-    assert reading.findings == []
-    found = verify_functions(reading.module)
-    return {f.rule: f.severity for f in found if f.severity is not Severity.NOTE}
+def said(body: str) -> set[tuple[str, Severity]]:
+    return severities(kernel(body, ".param .u64 from, .param .u32 topk", ".reqntid 64"))
 
 
 def test_a_wait_that_only_other_sizes_skip_is_in_doubt() -> None:
-    assert said(KERNEL) == {"ld/before-copy": Severity.REVIEW}
+    assert said(BODY) == {("ld/before-copy", Severity.REVIEW)}
 
 
 def test_without_the_wait_no_size_is_right() -> None:
-    wait = KERNEL[KERNEL.index("FULL:\n") : KERNEL.index("SKIP:\n")]
-    assert said(KERNEL.replace(wait, "    add.u32 %r1, %r1, 1;\n")) == {
-        "ld/before-copy": Severity.ERROR
-    }
+    wait = BODY[BODY.index("FULL:\n") : BODY.index("SKIP:\n")]
+    unread = BODY.replace(wait, "    add.u32 %topk, %topk, 1;\n")
+    assert said(unread) == {("ld/before-copy", Severity.ERROR)}
 
 
 def test_a_flag_has_both_values() -> None:
     for flag in ("0", "1"):
-        assert said(KERNEL.replace("%r1, 128", f"%r1, {flag}")) == {
-            "ld/before-copy": Severity.ERROR
-        }
+        other = BODY.replace("%topk, 128", f"%topk, {flag}")
+        assert said(other) == {("ld/before-copy", Severity.ERROR)}
 
 
 def test_of_two_sizes_that_are_tested_the_first_one_counts() -> None:
-    second = KERNEL.replace(
-        "SECOND:\n", "SECOND:\n    setp.eq.u32 %p7, %r1, 64;\n    @%p7 bra END;\n"
+    second = BODY.replace(
+        "SECOND:\n", "SECOND:\n    setp.eq.u32 %p7, %topk, 64;\n    @%p7 bra END;\n"
     )
-    assert said(second)["ld/before-copy"] is Severity.REVIEW
+    assert ("ld/before-copy", Severity.REVIEW) in said(second)

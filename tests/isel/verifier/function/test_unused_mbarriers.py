@@ -6,22 +6,12 @@ need not end.
 
 from __future__ import annotations
 
-from tests.isel.verifier.function import tensor_kernels
+from tests.isel.verifier.kernels import kernel, said
 
 POOL = """\
-.version 8.8
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 turns) .reqntid 32
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<9>;
-    .reg .b64 %rd<2>;
     .shared .align 8 .b8 bars[32];
-    mov.u32 %r1, %tid.x;
-    ld.param.u64 %rd1, [turns];
-    ld.global.u32 %r2, [%rd1];
-    setp.ne.u32 %p1, %r1, 0;
+    ld.global.u32 %r2, [%turns];
+    setp.ne.u32 %p1, %t, 0;
     @%p1 bra MADE;
     mbarrier.init.shared.b64 [bars], 1;
     mbarrier.init.shared.b64 [bars+8], 480;
@@ -49,22 +39,19 @@ FULL:
     @!%p3 bra FULL;
     add.u32 %r3, %r3, 1;
     setp.lt.u32 %p4, %r3, %r2;
-    @%p4 bra TURN;
-    ret;
-}
-"""
+    @%p4 bra TURN;"""
 
 
-def said(text: str) -> set[str]:
-    return {f.rule for f in tensor_kernels.said(text)}
+def rules(body: str) -> set[str]:
+    return {f.rule for f in said(kernel(body, ".param .u64 turns", ".reqntid 32"))}
 
 
 def test_a_ring_at_unknown_places_is_not_what_nobody_uses() -> None:
-    assert said(POOL) == set()
+    assert rules(POOL) == set()
 
 
 def test_one_that_is_waited_for_lacks_its_arrivals() -> None:
-    assert "mbarrier/arrivals" in said(POOL.replace("[bars], 1;", "[bars], 3;"))
+    assert "mbarrier/arrivals" in rules(POOL.replace("[bars], 1;", "[bars], 3;"))
 
 
 def test_in_a_ring_of_its_own_each_lacks_them() -> None:
@@ -74,5 +61,5 @@ def test_in_a_ring_of_its_own_each_lacks_them() -> None:
     ring = ring.replace("    @%p1 bra WAIT;\n    mbarrier.arrive.shared.b64 _, [bars];\n", "")
     first, _, rest = ring.partition("WAIT:\n")
     ring = first + rest.partition("@!%p2 bra WAIT;\n")[2]
-    assert said(ring) == set()
-    assert "mbarrier/arrivals" in said(ring.replace("[bars+16], 1;", "[bars+16], 2;"))
+    assert rules(ring) == set()
+    assert "mbarrier/arrivals" in rules(ring.replace("[bars+16], 1;", "[bars+16], 2;"))

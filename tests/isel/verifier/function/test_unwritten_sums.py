@@ -5,22 +5,12 @@ What is expected follows from the paths of each small kernel: its accumulators a
 
 from __future__ import annotations
 
-from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.functions import verify_functions
 from tests.each import each
+from tests.isel.verifier.kernels import kernel, said
 
 HEAD = """\
-.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u32 n) .reqntid 128
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<20>;
-    .reg .f32 %f<9>;
-    .reg .b64 %rd<9>;
-    ld.param.u32 %r1, [n];
+    mov.u32 %r1, %n;
     setp.eq.u32 %p1, %r1, 0;
     mov.b32 %r2, 0; mov.b32 %r3, 0; mov.b32 %r4, 0; mov.b32 %r5, 0; mov.b64 %rd1, 0x400000000;
     mov.f32 %f5, 0f00000000;
@@ -61,9 +51,8 @@ RIGHT = {
 
 def unwritten(body: str) -> list[tuple[str, str]]:
     """The rule and the words of the findings about unwritten sums, each a warning."""
-    reading = read_ptx(f"{HEAD}{body}\n    ret;\n}}\n", "k.ptx")
-    assert reading.findings == []
-    found = [f for f in verify_functions(reading.module) if f.rule.endswith("/unwritten")]
+    found = said(kernel(HEAD + body, ".param .u32 n"))
+    found = [f for f in found if f.rule.endswith("/unwritten")]
     assert all(f.severity is Severity.WARNING for f in found)
     return [(f.rule, f.got) for f in found]
 

@@ -11,25 +11,15 @@ from unittest.mock import Mock
 
 import pytest
 
-from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.functions import verify_functions
 from isel.verifier.ordering.judgement.contents import Contents
 from tests.each import each
+from tests.isel.verifier.kernels import kernel, said
 
 HEAD = """\
-.version 8.8
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 x, .param .u32 n) .reqntid 128
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<20>, %t, %i;
-    .reg .b64 %rd<9>, %x;
+    .reg .b32 %i;
     .shared .align 4 .b8 words[512];
     .shared .align 4 .b8 indices[512];
-    ld.param.u64 %x, [x];
-    mov.u32 %t, %tid.x;
     shl.b32 %r1, %t, 2;
     mov.u32 %r2, words;
     add.u32 %r3, %r2, %r1;
@@ -72,7 +62,7 @@ INDICES: dict[str, tuple[str, Severity]] = {
 
 def races(body: str) -> list[Severity]:
     """How severe the races of a kernel are; it has no other findings."""
-    found = verify_functions(read_ptx(f"{HEAD}{body}END:\n    ret;\n}}\n", "k.ptx").module)
+    found = said(kernel(f"{HEAD}{body}END:", ".param .u64 x, .param .u32 n"))
     assert {f.rule for f in found} <= {"shared/race"}
     return [f.severity for f in found]
 

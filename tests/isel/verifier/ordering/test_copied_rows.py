@@ -5,24 +5,13 @@ PTX ISA, tcgen05.cp; Data Movement Shape.
 
 from __future__ import annotations
 
-from asmprinter.ptx.reading.reader import read_ptx
-from intrinsics.findings import Severity
-from isel.verifier.functions import verify_functions
 from tests.each import each
+from tests.isel.verifier.kernels import errors, kernel
 
-KERNEL = """\
-.version 8.8
-.target sm_100a
-.address_size 64
-.visible .entry k(.param .u64 x) .reqntid 128
-{{
-    .reg .pred %p<9>;
-    .reg .b32 %r<20>, %t;
-    .reg .b64 %rd<9>;
+BODY = """\
     .shared .align 128 .b8 rows[2048];
     .shared .align 8 .b64 done;
     .shared .align 4 .b32 slot;
-    mov.u32 %t, %tid.x;
     setp.eq.u32 %p1, %t, 0;
     setp.lt.u32 %p2, %t, 32;
     @%p1 mbarrier.init.shared.b64 [done], 1;
@@ -49,22 +38,16 @@ WAIT:
     bar.sync 0;
     @!%p2 bra OUT;
     tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 32;
-OUT:
-    ret;
-}}
-"""
+OUT:"""
 """Each thread stores a row of 16 bytes, and one copies rows to tensor memory."""
 SHAPES = {"32x128b.warpx4": 32, "64x128b.warpx2::02_13": 64, "128x128b": 128}
-ALL, OWN_WARP = "bar.sync 0;", "bar.warp.sync 0xffffffff;"
-
-
-def errors(shape: str, barrier: str) -> set[str]:
-    module = read_ptx(KERNEL.format(shape=shape, barrier=barrier), "k.ptx").module
-    return {f.rule for f in verify_functions(module) if f.severity is Severity.ERROR}
 
 
 @each("shape", SHAPES)
 def test_rows_of_other_warps_need_their_barrier(shape: str) -> None:
-    assert errors(shape, ALL) == set()
-    of_others = SHAPES[shape] > 32
-    assert errors(shape, OWN_WARP) == ({"shared/barrier"} if of_others else set())
+    everywhere, own = (
+        errors(kernel(BODY.format(shape=shape, barrier=barrier), target="sm_100a"))
+        for barrier in ("bar.sync 0;", "bar.warp.sync 0xffffffff;")
+    )
+    assert everywhere == set()
+    assert own == ({"shared/barrier"} if SHAPES[shape] > 32 else set())

@@ -13,47 +13,31 @@ from numpy.typing import NDArray
 
 import nvgen
 from intrinsics.findings import Severity, SimulationError
-from tests.isel.verifier.function import tensor_kernels
+from tests.isel.verifier import kernels
+from tests.isel.verifier.kernels import severities
 from tests.sim.ptx import SCHEDULES
 
 COPY = "cp.async.cg.shared.global [%r3], [%rd2], 16; cp.async.wait_all;"
-STORE = "st.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};"
+STORE = "st.shared.v4.b32 [%r3], {%t, %t, %t, %t};"
 FENCE = "fence.proxy.async.shared::cta;"
 
 
 def kernel(fill: str) -> str:
     """A module whose kernel fills a tile, each thread its 16 bytes, and sends it to memory."""
-    return f"""\
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 source, .param .u64 to) .reqntid 128
-{{
-    .reg .pred %p<2>;
-    .reg .b32 %r<4>;
-    .reg .b64 %rd<4>;
+    body = f"""\
     .shared .align 128 .b8 tile[2048];
-    mov.u32 %r1, %tid.x;
-    ld.param.u64 %rd1, [source];
-    ld.param.u64 %rd3, [to];
-    mad.wide.u32 %rd2, %r1, 16, %rd1;
+    mad.wide.u32 %rd2, %t, 16, %source;
     mov.u32 %r2, tile;
-    mad.lo.u32 %r3, %r1, 16, %r2;
+    mad.lo.u32 %r3, %t, 16, %r2;
     {fill}
     bar.sync 0;
-    setp.ne.u32 %p1, %r1, 0;
+    setp.ne.u32 %p1, %t, 0;
     @%p1 bra END;
-    cp.async.bulk.global.shared::cta.bulk_group [%rd3], [tile], 2048;
+    cp.async.bulk.global.shared::cta.bulk_group [%to], [tile], 2048;
     cp.async.bulk.commit_group;
     cp.async.bulk.wait_group 0;
-END:
-    ret;
-}}
-"""
-
-
-def said(fill: str) -> dict[str, Severity]:
-    return {f.rule: f.severity for f in tensor_kernels.said(kernel(fill))}
+END:"""
+    return kernels.kernel(body, ".param .u64 source, .param .u64 to")
 
 
 def sent(fill: str, schedule: str) -> NDArray[np.uint32]:
@@ -64,13 +48,13 @@ def sent(fill: str, schedule: str) -> NDArray[np.uint32]:
 
 
 def test_what_threads_store_needs_a_fence() -> None:
-    assert said(STORE) == {"shared/proxy-fence": Severity.ERROR}
-    assert said(STORE + FENCE) == {}
+    assert severities(kernel(STORE)) == {("shared/proxy-fence", Severity.ERROR)}
+    assert severities(kernel(STORE + FENCE)) == set()
 
 
 def test_what_they_copy_may_need_one() -> None:
-    assert said(COPY) == {"shared/proxy-fence": Severity.REVIEW}
-    assert said(COPY + FENCE) == {}
+    assert severities(kernel(COPY)) == {("shared/proxy-fence", Severity.REVIEW)}
+    assert severities(kernel(COPY + FENCE)) == set()
 
 
 @pytest.mark.wrong_kernel

@@ -6,25 +6,14 @@ thread behind its own cp.async.wait_all says nothing of what the other lanes hav
 
 from __future__ import annotations
 
-from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.functions import verify_functions
 from tests.each import each
+from tests.isel.verifier.kernels import kernel, severities
 
-KERNEL = """\
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x) .reqntid 64
-{{
-    .reg .pred %p<9>;
-    .reg .b32 %r<20>, %t;
-    .reg .b64 %rd<9>, %x;
+BODY = """\
     .shared .align 128 .b8 words[128];
     .shared .align 8 .b64 full;
     .shared .align 8 .b64 told;
-    ld.param.u64 %x, [x];
-    mov.u32 %t, %tid.x;
     setp.eq.u32 %p1, %t, 0;
     and.b32 %r1, %t, 31;
     shl.b32 %r1, %r1, 2;
@@ -49,10 +38,7 @@ TOLD:
     {wait}
     ld.shared.b32 %r5, [%r3];
     st.global.b32 [%rd2+128], %r5;
-END:
-    ret;
-}}
-"""
+END:"""
 """Warp 0 copies, one of its threads arrives; warp 1 reads."""
 EACH = "cp.async.mbarrier.arrive.noinc.shared.b64 [full];"
 WAIT = """
@@ -73,6 +59,5 @@ CASES: dict[str, tuple[str, str, set[tuple[str, Severity]]]] = {
 @each("name", CASES)
 def test_lanes_arrive_for_what_they_copy(name: str) -> None:
     behind, wait, expected = CASES[name]
-    text = KERNEL.format(behind=behind, wait=wait)
-    found = verify_functions(read_ptx(text, "k.ptx").module)
-    assert {(f.rule, f.severity) for f in found if f.severity is not Severity.NOTE} == expected
+    body = BODY.format(behind=behind, wait=wait)
+    assert severities(kernel(body, ".param .u64 x", ".reqntid 64")) == expected

@@ -8,21 +8,11 @@ from __future__ import annotations
 
 import itertools
 
-from asmprinter.ptx.reading.reader import read_ptx
-from intrinsics.findings import Severity
-from isel.verifier.functions import verify_functions
 from tests.each import each
+from tests.isel.verifier.kernels import errors, kernel
 
 HEAD = """\
-.version 8.0
-.target sm_80
-.address_size 64
-.shared .align 16 .b8 words[256];
-.visible .entry k()
-.reqntid 64
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<9>;
+    .shared .align 16 .b8 words[256];
     mov.u32 %r1, %tid.x;
     setp.eq.u32 %p1, %r1, 0;
     shl.b32 %r2, %r1, 2;
@@ -56,10 +46,7 @@ ORDERED = {
 def _rules(statements: tuple[str, ...]) -> set[str]:
     """The rules that a kernel of these statements breaks."""
     body = "\n".join(statements)
-    reading = read_ptx(f"{HEAD}{body}\nret;\n}}\n", "k.ptx")
-    assert reading.findings == []
-    found = verify_functions(reading.module)
-    return {f.rule for f in found if f.severity is Severity.ERROR}
+    return errors(kernel(HEAD + body, "", ".reqntid 64", target="sm_80"))
 
 
 @each("name", KERNELS)

@@ -13,16 +13,11 @@ import pytest
 import nvgen
 from intrinsics.findings import Severity, SimulationError
 from tests.each import each
+from tests.isel.verifier.kernels import kernel
 
-HEAD = """.version 8.0
-.target sm_90a
-.address_size 64
-.shared .align 128 .b8 s[256];
-.entry k(.param .u64 x) .reqntid 32
-{
-    .reg .b32 %r<12>; .reg .b64 %rd<9>; .reg .pred %p<4>;
-    ld.param.u64 %rd1, [x];
-    mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.u32 %r4, %r3, %r2;
+HEAD = """\
+    .shared .align 128 .b8 s[256];
+    mov.u64 %rd1, %x; mov.u32 %r1, %t; shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.u32 %r4, %r3, %r2;
     cvt.u64.u32 %rd2, %r2; add.u64 %rd3, %rd1, %rd2;
 """
 SYNC = "bar.warp.sync -1;"
@@ -59,16 +54,19 @@ out:
 RULE = "shared/lanes"
 
 
+def of_warp(body: str) -> str:
+    return kernel(HEAD + body, ".param .u64 x", ".reqntid 32")
+
+
 def found(body: str) -> list[tuple[str, Severity]]:
     """The rules that a kernel breaks."""
-    compiled = nvgen.compile(HEAD + body + "    ret;\n}\n", target="sm_90a", level="all")
+    compiled = nvgen.compile(of_warp(body), target="sm_90a", level="all")
     return [(f.rule, f.severity) for f in compiled.findings if f.severity is not Severity.NOTE]
 
 
 def run(body: str) -> None:
     """Run a kernel in the simulator, with a permutation."""
-    text = HEAD + body + "    ret;\n}\n"
-    nvgen.compile(text, target="sm_90a").run(np.arange(64, dtype=np.uint32), device="sim")
+    nvgen.compile(of_warp(body), target="sm_90a").run(np.arange(64, dtype=np.uint32), device="sim")
 
 
 @each("name", BODIES)

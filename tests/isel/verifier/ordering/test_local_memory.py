@@ -5,27 +5,15 @@ PTX ISA, Local State Space: each thread has its own.
 
 from __future__ import annotations
 
-from asmprinter.ptx.reading.reader import read_ptx
-from intrinsics.findings import Severity
-from isel.verifier.functions import verify_functions
 from tests.each import each
+from tests.isel.verifier.kernels import kernel, said
 
-KERNEL = """\
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x, .param .u32 n) .reqntid 64 {cluster}
-{{
+BODY = """\
     .local .align 16 .b8 kept[32];
-    .reg .pred %p<9>;
-    .reg .b32 %r<20>, %t, %n, %i, %stage, %phase;
-    .reg .b64 %rd<20>, %x;
+    .reg .b32 %i, %stage, %phase;
     .shared .align 16 .b8 words[512];
     .shared .align 8 .b64 full[2];
     .shared .align 8 .b64 empty[2];
-    ld.param.u64 %x, [x];
-    ld.param.u32 %n, [n];
-    mov.u32 %t, %tid.x;
     setp.eq.u32 %p1, %t, 0;
     mov.u64 %rd1, kept;
     mov.u32 %r1, full;
@@ -78,10 +66,7 @@ READ:
     {release}
     st.global.b32 [%x], %r9;
     bra TURN;
-DONE:
-    ret;
-}}
-"""
+DONE:"""
 """One warp writes two stages in turn, another reads them; arrays hold the mbarriers' addresses."""
 ONE, PAIR = "", ".reqnctapercluster 2"
 SYNC, ALL = "bar.sync 0;", "barrier.cluster.arrive; barrier.cluster.wait;"
@@ -113,18 +98,18 @@ WRONG = {
 }  # fmt: skip
 
 
-def said(cluster: str, sync: str, keep: str, release: str) -> set[str]:
-    text = KERNEL.format(cluster=cluster, sync=sync, keep=keep, release=release)
-    found = verify_functions(read_ptx(text, "k.ptx").module)
-    return {finding.rule for finding in found if finding.severity is not Severity.NOTE}
+def rules(cluster: str, sync: str, keep: str, release: str) -> set[str]:
+    body = BODY.format(sync=sync, keep=keep, release=release)
+    text = kernel(body, ".param .u64 x, .param .u32 n", f".reqntid 64 {cluster}")
+    return {finding.rule for finding in said(text)}
 
 
 @each("case", RIGHT)
 def test_what_each_thread_keeps_is_known(case: str) -> None:
-    assert said(*RIGHT[case]) == set()
+    assert rules(*RIGHT[case]) == set()
 
 
 @each("case", WRONG)
 def test_a_wrong_address_is_seen_through_the_array(case: str) -> None:
     rule = "mbarrier/deadlock" if WRONG[case][3] == "" else "mbarrier/uninitialized"
-    assert rule in said(*WRONG[case])
+    assert rule in rules(*WRONG[case])

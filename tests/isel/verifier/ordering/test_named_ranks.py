@@ -6,24 +6,13 @@ arrival.
 
 from __future__ import annotations
 
-from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.functions import verify_functions
 from tests.each import each
+from tests.isel.verifier.kernels import errors, kernel, said
 
-KERNEL = """\
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x) .reqntid 32 {cluster}
-{{
-    .reg .pred %p<9>;
-    .reg .b32 %r<20>, %t;
-    .reg .b64 %x;
+BODY = """\
     .shared .align 16 .b8 words[128];
     .shared .align 8 .b64 come;
-    ld.param.u64 %x, [x];
-    mov.u32 %t, %tid.x;
     mov.u32 %r1, %cluster_ctarank;
     setp.eq.u32 %p1, %t, 0;
     mov.u32 %r2, words;
@@ -47,10 +36,7 @@ WAIT:
 JOIN:
     barrier.cluster.arrive{order};
     barrier.cluster.wait;
-    {behind}
-    ret;
-}}
-"""
+    {behind}"""
 """CTA 0 waits until both have come, and reads the words of CTA 1."""
 REUSE = "st.shared.b32 [%r3], 0;"
 CLEAN = {
@@ -62,38 +48,29 @@ MISTAKES = {"an arrival too many is waited for": 3, "an arrival of each lane": 6
 PAIR = ".reqnctapercluster 2"
 
 
-def said(arrivals: int, order: str, behind: str, cluster: str = "") -> dict[str, Severity]:
-    text = KERNEL.format(arrivals=arrivals, order=order, behind=behind, cluster=cluster)
-    found = verify_functions(read_ptx(text, "k.ptx").module)
-    return {f.rule: f.severity for f in found if f.severity is not Severity.NOTE}
+def judged(arrivals: int, order: str, behind: str, cluster: str = "") -> dict[str, Severity]:
+    body = BODY.format(arrivals=arrivals, order=order, behind=behind)
+    found = said(kernel(body, ".param .u64 x", f".reqntid 32 {cluster}"))
+    return {f.rule: f.severity for f in found}
 
 
 @each("case", CLEAN)
 def test_it_has_the_ctas_that_it_names(case: str) -> None:
-    assert said(*CLEAN[case]) == {}
+    assert judged(*CLEAN[case]) == {}
 
 
 @each("case", MISTAKES)
 def test_a_mistake_is_an_error_where_the_cluster_is_no_guess(case: str) -> None:
-    assert said(MISTAKES[case], "", "", PAIR) == {"mbarrier/deadlock": Severity.ERROR}
-    assert Severity.ERROR not in said(MISTAKES[case], "", "").values()
+    assert judged(MISTAKES[case], "", "", PAIR) == {"mbarrier/deadlock": Severity.ERROR}
+    assert Severity.ERROR not in judged(MISTAKES[case], "", "").values()
 
 
 TWO_EXPECT = """\
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .align 64 .b8 map[128], .param .u64 x) .reqntid 32 .reqnctapercluster 2
-{{
-    .reg .pred %p<9>;
-    .reg .b32 %r<20>, %t;
-    .reg .b64 %x, %m;
+    .reg .b64 %m;
     .shared .align 128 .b8 tile[2048];
     .shared .align 8 .b64 full;
     mov.b64 %m, map;
     cvta.param.u64 %m, %m;
-    ld.param.u64 %x, [x];
-    mov.u32 %t, %tid.x;
     mov.u32 %r1, %cluster_ctarank;
     setp.eq.u32 %p1, %t, 0;
     @%p1 mbarrier.init.shared::cta.b64 [full], {arrivals};
@@ -118,19 +95,18 @@ WAIT:
     st.global.b32 [%x], %r7;
 JOIN:
     barrier.cluster.arrive;
-    barrier.cluster.wait;
-    ret;
-}}
-"""
+    barrier.cluster.wait;"""
 """The threads of two CTAs expect bytes of one mbarrier, and bring them."""
 
 
+def of_pair(arrivals: int) -> str:
+    parameters = ".param .align 64 .b8 map[128], .param .u64 x"
+    return kernel(TWO_EXPECT.format(arrivals=arrivals), parameters, f".reqntid 32 {PAIR}")
+
+
 def test_each_cta_that_expects_bytes_arrives() -> None:
-    module = read_ptx(TWO_EXPECT.format(arrivals=2), "k.ptx").module
-    assert {f.rule for f in verify_functions(module) if f.severity is Severity.ERROR} == set()
+    assert errors(of_pair(2)) == set()
 
 
 def test_a_phase_that_counts_one_of_them_has_an_arrival_too_many() -> None:
-    module = read_ptx(TWO_EXPECT.format(arrivals=1), "k.ptx").module
-    errors = {f.rule for f in verify_functions(module) if f.severity is Severity.ERROR}
-    assert "mbarrier/too-many-arrivals" in errors
+    assert "mbarrier/too-many-arrivals" in errors(of_pair(1))

@@ -9,29 +9,17 @@ from __future__ import annotations
 
 import pytest
 
-from asmprinter.ptx.reading.reader import read_ptx
-from intrinsics.findings import Finding, Severity
-from isel.verifier.functions import verify_functions
+from intrinsics.findings import Severity
 from tests.each import each
+from tests.isel.verifier.kernels import kernel, said
 
 HEAD = """\
-.version 8.8
-.target sm_90a
-.address_size 64
-.global .align 4 .b32 flag;
-.shared .align 4 .b32 mine;
-.visible .entry k(.param .u64 p)
-.reqntid 64
-.reqnctapercluster 2
-{
-    .reg .pred %p<4>;
-    .reg .b32 %r<20>;
-    .reg .b64 %rd<20>;
-    ld.param.u64 %rd1, [p];
-    mov.u32 %r1, %tid.x;
+    .global .align 4 .b32 flag;
+    .shared .align 4 .b32 mine;
+    mov.u64 %rd1, %p;
     mov.u32 %r2, %ctaid.x;
     mov.u32 %r3, %cluster_ctarank;
-    mul.wide.u32 %rd2, %r1, 4;
+    mul.wide.u32 %rd2, %t, 4;
     add.u64 %rd2, %rd1, %rd2;
     mul.wide.u32 %rd3, %r2, 4;
     add.u64 %rd3, %rd1, %rd3;
@@ -69,19 +57,19 @@ CASES = [
 ]
 
 
-def said(statement: str) -> list[Finding]:
-    """What is found in a kernel with one statement, without notes."""
-    found = verify_functions(read_ptx(f"{HEAD}    {statement}\n    ret;\n}}\n", "k.ptx").module)
-    return [f for f in found if f.severity is not Severity.NOTE]
+def with_statement(statement: str) -> str:
+    """A kernel with one statement, in the last line but two."""
+    return kernel(HEAD + statement, ".param .u64 p", ".reqntid 64 .reqnctapercluster 2")
 
 
 @each("form, place, scope", CASES)
 def test_a_place_in_global_memory(form: str, place: str, scope: str) -> None:
-    found = said(form.format(s=scope, a=place))
+    text = with_statement(form.format(s=scope, a=place))
+    found = said(text)
     wrong = [form.partition(".")[0] + "/scope"] if scope in PLACES[place] else []
     assert [f.rule for f in found] == wrong
     assert all(f.severity is Severity.REVIEW for f in found)
-    assert all(f.place.line == HEAD.count("\n") + 1 for f in found)
+    assert all(f.place.line == text.count("\n") - 2 for f in found)
 
 
 @pytest.mark.parametrize(
@@ -94,5 +82,5 @@ def test_a_place_in_global_memory(form: str, place: str, scope: str) -> None:
 )
 def test_a_place_in_shared_memory(statement: str, rules: list[str]) -> None:
     """The shared memory of another CTA needs `.cluster`; a CTA's own needs no more than `.cta`."""
-    scopes = [f.rule for f in said(statement) if f.rule.endswith("/scope")]
+    scopes = [f.rule for f in said(with_statement(statement)) if f.rule.endswith("/scope")]
     assert scopes == rules

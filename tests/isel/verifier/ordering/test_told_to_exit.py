@@ -6,24 +6,13 @@ did, and what threads did that have synchronised with it.
 
 from __future__ import annotations
 
-from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.functions import verify_functions
 from tests.each import each
+from tests.isel.verifier.kernels import kernel, severities
 
-KERNEL = """\
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x) .reqntid 32 .reqnctapercluster 2
-{{
-    .reg .pred %p<9>;
-    .reg .b32 %r<20>, %t;
-    .reg .b64 %rd<9>, %x;
+BODY = """\
     .shared .align 128 .b8 words[128];
     .shared .align 8 .b64 read;
-    ld.param.u64 %x, [x];
-    mov.u32 %t, %tid.x;
     setp.eq.u32 %p1, %t, 0;
     shl.b32 %r1, %t, 2;
     mov.u32 %r2, words;
@@ -46,10 +35,7 @@ WAIT:
     @!%p2 bra WAIT;
     mul.wide.u32 %rd1, %t, 4;
     add.u64 %rd2, %x, %rd1;
-    st.global.b32 [%rd2], %r8;
-    ret;
-}}
-"""
+    st.global.b32 [%rd2], %r8;"""
 """Each CTA reads the other's words, tells it so, and waits to be told."""
 SYNC = "bar.warp.sync 0xffffffff;"
 
@@ -64,9 +50,8 @@ WRONG = {
 
 
 def said(before: str, who: str, arrivals: int) -> set[tuple[str, Severity]]:
-    text = KERNEL.format(before=before, who=who, arrivals=arrivals)
-    found = verify_functions(read_ptx(text, "k.ptx").module)
-    return {(finding.rule, finding.severity) for finding in found}
+    body = BODY.format(before=before, who=who, arrivals=arrivals)
+    return severities(kernel(body, ".param .u64 x", ".reqntid 32 .reqnctapercluster 2"))
 
 
 @each("name", RIGHT)

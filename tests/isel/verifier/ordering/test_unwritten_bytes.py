@@ -10,25 +10,15 @@ import numpy as np
 import pytest
 
 import nvgen
-from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity, SimulationError
-from isel.verifier.functions import verify_functions
 from tests.each import each
+from tests.isel.verifier import kernels
+from tests.isel.verifier.kernels import severities
 
 HEAD = """\
-.version 8.8
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 .ptr .global x, .param .u32 n) .reqntid 128
-{
-    .reg .pred %p<9>;
-    .reg .b32 %r<20>, %t;
-    .reg .b64 %rd<9>, %x;
     .shared .align 128 .b8 words[1024];
     .shared .align 8 .b64 full;
-    ld.param.u64 %x, [x];
     cvta.to.global.u64 %x, %x;
-    mov.u32 %t, %tid.x;
     setp.eq.u32 %p1, %t, 0;
     shl.b32 %r1, %t, 2;
     mov.u32 %r2, words;
@@ -101,13 +91,7 @@ OPEN = {
 
 def kernel(body: str) -> str:
     """A module with the kernel."""
-    return f"{HEAD}{body}    ret;\n}}\n"
-
-
-def said(body: str) -> set[tuple[str, Severity]]:
-    """What is said of a kernel, but for notes."""
-    found = verify_functions(read_ptx(kernel(body), "k.ptx").module)
-    return {(f.rule, f.severity) for f in found if f.severity is not Severity.NOTE}
+    return kernels.kernel(HEAD + body, ".param .u64 .ptr .global x, .param .u32 n")
 
 
 def run(body: str) -> None:
@@ -117,14 +101,14 @@ def run(body: str) -> None:
 
 @each("name", RIGHT)
 def test_what_is_written_may_be_loaded(name: str) -> None:
-    assert said(RIGHT[name]) == set()
+    assert severities(kernel(RIGHT[name])) == set()
     run(RIGHT[name])
 
 
 @each("name", WRONG)
 @pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")
 def test_what_nothing_writes_is_told(name: str) -> None:
-    ((rule, severity),) = said(WRONG[name])
+    ((rule, severity),) = severities(kernel(WRONG[name]))
     assert rule.endswith("/unwritten-bytes")
     assert severity is Severity.WARNING
     with pytest.raises(SimulationError) as error:
@@ -134,4 +118,5 @@ def test_what_nothing_writes_is_told(name: str) -> None:
 
 @each("name", OPEN)
 def test_what_a_run_makes_up_decides_nothing(name: str) -> None:
-    assert {rule for rule, _ in said(OPEN[name]) if rule.endswith("/unwritten-bytes")} == set()
+    rules = {rule for rule, _ in severities(kernel(OPEN[name]))}
+    assert {rule for rule in rules if rule.endswith("/unwritten-bytes")} == set()
