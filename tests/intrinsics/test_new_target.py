@@ -54,7 +54,6 @@ define ptx_kernel void @k() {
   call void @llvm.nvvm.wgmma.fence.sync.aligned()
   ret void
 }
-declare void @llvm.nvvm.wgmma.fence.sync.aligned()
 ''')):
     try:
         compile(text, target="sm_130" if name == "plain" else "sm_130a")

@@ -59,9 +59,6 @@ then:
 end:
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.ctpop.i32(i32)
-declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 """
 
 

@@ -53,9 +53,6 @@ d:
 }
 """
 MULTIPLY = """
-declare void @llvm.nvvm.wgmma.fence.sync.aligned()
-declare void @llvm.nvvm.wgmma.commit_group.sync.aligned()
-declare void @llvm.nvvm.wgmma.wait_group.sync.aligned(i64)
 declare <4 x float> @llvm.nvvm.wgmma.mma_async.m64n8k16.f32.f16.f16(
   <4 x float>, i64, i64, i1, i32, i32, i32, i32)
 define ptx_kernel void @k(ptr addrspace(1) %o, i64 %a, i64 %b, i32 %n) "nvvm.reqntid"="128" {

@@ -29,7 +29,6 @@ define ptx_kernel void @add(ptr addrspace(1) %out, i32 %n) {
   store i32 %sum, ptr addrspace(1) %p
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 
 

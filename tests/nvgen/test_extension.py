@@ -27,7 +27,6 @@ define ptx_kernel void @k(ptr addrspace(1) %x) !dbg !4 {
   store float %s, ptr addrspace(1) %p, !dbg !9
   ret void, !dbg !9
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!2}
 !0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, emissionKind: LineTablesOnly)

@@ -88,8 +88,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {attribut
   store {stored} %s, ptr addrspace(1) %q
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 """ + "\n".join(sorted(declared))
 
 

@@ -90,7 +90,6 @@ define void @f(ptr sret(%S) %c, ptr byval(%S) align 8 %a, ptr byval(i16) %b, i8 
   ret void
 }
 define void @gone() noreturn { call void @llvm.trap() unreachable }
-declare void @llvm.trap()
 define void @g(ptr %p, ptr %q) {
   call void @f(ptr sret(%S) %q, ptr byval(%S) align 8 %p, ptr byval(i16) %p, i8 signext -3)
   call void %p() noreturn

@@ -143,10 +143,7 @@ define ptx_kernel void @k(ptr %out, i32 %i) {
   store float %x, ptr %p
   ret void
 }
-declare i64 @llvm.nvvm.texsurf.handle.internal.p1(ptr addrspace(1))
 declare { float, float, float, float } @llvm.nvvm.tex.unified.1d.v4f32.s32(i64, i32)
-declare void @llvm.nvvm.sust.b.1d.i32.trap(i64, i32, i32)
-declare ptr @llvm.nvvm.move.ptr.p0(ptr)
 !nvvm.annotations = !{!0, !1}
 !0 = !{ptr addrspace(1) @tex, !"texture", i32 1}
 !1 = !{ptr addrspace(1) @surf, !"surface", i32 1}

@@ -76,7 +76,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   {body}
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 
 
@@ -159,7 +158,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   store {t} %b, ptr addrspace(1) %q2, align {alignment}
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     rng = np.random.default_rng(width)
     mask = (1 << width) - 1
@@ -420,7 +418,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   {body}
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 {declared}
 """
     rng = np.random.default_rng(5)

@@ -34,7 +34,6 @@ entry:
 {body}
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 {declarations}
 """
 
@@ -148,8 +147,6 @@ STACK = {
   store i16 %v, ptr addrspace(1) %out""",
 }
 LIFETIMES = """
-declare void @llvm.lifetime.start.p0(ptr)
-declare void @llvm.lifetime.end.p0(ptr)
 """
 
 
@@ -222,7 +219,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   %o = atomicrmw umax ptr addrspace(1) %p, {type_} %w syncscope("device") {ordering}
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     assert_equal(text, both(text, [data(), np.zeros(64, np.uint8)], block=(64, 1, 1)))
 
@@ -284,9 +280,6 @@ def test_atomic_loads_and_stores(type_: str) -> None:
 # ---- copies ----------------------------------------------------------------------------------
 
 COPIES = """
-declare void @llvm.memcpy.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
-declare void @llvm.memmove.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
-declare void @llvm.memset.p1.i64(ptr addrspace(1), i8, i64, i1)
 """
 
 

@@ -34,7 +34,6 @@ body:
 exit:
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 
 
@@ -78,7 +77,6 @@ define ptx_kernel void @last(ptr addrspace(1) %out) {
   store i32 %j, ptr addrspace(1) %out
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 """
     ours = nvgen.compile(text, target=TARGET)
     theirs = nvgen.compile(text.replace(", 1\n", ", 2\n"), target=TARGET)

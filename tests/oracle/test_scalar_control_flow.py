@@ -206,7 +206,6 @@ end:
   store i32 %result, ptr addrspace(1) %po
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     rng = np.random.default_rng(3)
     data = rng.integers(-50, 50, (48, 3)).astype(np.int32)
@@ -233,7 +232,6 @@ on:
   store i32 2, ptr addrspace(1) %p
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     found = both(text, [blank(4 * 70)], block=(70, 1, 1))
     assert_equal(text, found)

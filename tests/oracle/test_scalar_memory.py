@@ -47,7 +47,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   store {type_} %v, ptr addrspace(1) %q, align {align}
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     data = np.random.default_rng(size).integers(0, 256, 96 * 8).astype(np.uint8)
     found = both(text, [data, blank(96 * 8)], block=(8, 1, 1))
@@ -88,7 +87,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   store {type_} %s, ptr addrspace(1) %q2, align 32
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     data = np.random.default_rng(size).integers(0, 256, 128 * 4).astype(np.uint8)
     assert_equal(text, both(text, [data, blank(128 * 4)], block=(4, 1, 1)))
@@ -194,7 +192,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   store i32 %r, ptr addrspace(1) %o
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     data = np.arange(16, dtype=np.int32) * 1000
     assert_equal(text, both(text, [data, blank(64)], block=(16, 1, 1)))
@@ -217,7 +214,6 @@ define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %b, ptr addrspac
   {line}
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     a, b = np.arange(32, dtype=np.uint32) + 100, np.arange(32, dtype=np.uint32) + 200
     assert_equal(text, both(text, [a, b, blank(128)]))
@@ -236,7 +232,6 @@ define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %same) {
   store i32 %w, ptr addrspace(1) %p
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     host, gpu = np.full(32, 7, np.uint32), np.full(32, 7, np.uint32)
     HostKernel(text).run(host, host)

@@ -111,7 +111,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   store i{stored} %s, ptr addrspace(1) %q
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 
 
@@ -160,7 +159,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   {body}
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     operands = np.array([e & ((1 << 64) - 1) for e in edges(width)], np.uint64)
     n = len(operands)
@@ -196,7 +194,6 @@ done:
   store i32 %t, ptr addrspace(1) %q
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     assert was in text
     data = np.arange(-16, 16, dtype=np.int8) * 7

@@ -179,9 +179,6 @@ def test_the_others_are_printed_as_by_llvm(name: str) -> None:
 MULTIPLY = "llvm.nvvm.wgmma.mma_async.m64n64k16.f32.f16.f16"
 DECLARATIONS = f"""
 declare <32 x float> @{MULTIPLY}(<32 x float>, i64, i64, i1, i32, i32, i32, i32)
-declare void @llvm.nvvm.wgmma.fence.sync.aligned()
-declare void @llvm.nvvm.wgmma.commit_group.sync.aligned()
-declare void @llvm.nvvm.wgmma.wait_group.sync.aligned(i64)
 """
 
 

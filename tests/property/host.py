@@ -76,7 +76,6 @@ define internal double @host.fma(double %a, double %b, double %c) {
   %result = bitcast i64 %odd to double
   ret double %result
 }
-declare double @llvm.fabs.f64(double)
 """
 
 _FMA = re.compile(r"@llvm\.fma\.(?:v(\d+))?(f16|bf16)\b")

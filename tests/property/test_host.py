@@ -36,7 +36,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   store TYPE %r, ptr addrspace(1) %q
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 
 

@@ -347,7 +347,6 @@ define float @f(ptr %p) {
 
     def test_neighbouring_calls_replaced_by_nobody_knows_which(self) -> None:
         text = """declare i32 @llvm.nvvm.clz.ll(i64)
-declare i32 @llvm.nvvm.popc.ll(i64)
 define i32 @f(i64 %i) {
   %1 = call i32 @llvm.nvvm.clz.ll(i64 %i)
   %2 = call i32 @llvm.nvvm.popc.ll(i64 %i)

@@ -327,8 +327,6 @@ class TestErrors:
 
 COMMON = """
 @smem = external addrspace(3) global [0 x i8], align 1024
-declare float @llvm.fma.f32(float, float, float)
-declare void @llvm.nvvm.barrier0()
 define ptx_kernel void @k(ptr addrspace(1) noalias %out, i32 %n, float %x, <4 x float> %v) {
 entry:
   br label %loop

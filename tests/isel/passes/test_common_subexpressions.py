@@ -146,7 +146,6 @@ def test_neighbours_share_what_the_way_to_both_has() -> None:
 
 
 NEIGHBOURS = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, i32 %n) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %i = shl nuw nsw i32 %t, 1
@@ -190,8 +189,6 @@ def test_neighbours_that_are_read_on_conditions_share_an_address() -> None:
 
 BEGINNINGS = """
 @tile = internal addrspace(3) global [64 x i32] undef
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, i32 %n) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr i32, ptr addrspace(1) %x, i32 %t

@@ -10,7 +10,6 @@ import pytest
 import nvgen
 
 TEXT = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr {narrow}, ptr addrspace(1) %x, i32 %t

@@ -47,7 +47,6 @@ last:
 end:
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 )
 """%square and %more are read in %last alone, %kept in two blocks."""
@@ -125,7 +124,6 @@ end:
   store float %found, ptr addrspace(1) %q
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 )
 """What the first block computes to the end of a chain is the value on some ways only."""

@@ -11,7 +11,6 @@ import nvgen
 from nvgen import Compiled
 
 LOOP = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out, i32 %n) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr i32, ptr addrspace(1) %x, i32 %t

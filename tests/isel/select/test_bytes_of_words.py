@@ -18,7 +18,6 @@ def kernel(opcode: str, count: int, bits: int) -> str:
     """Every byte of a vector, extended and multiplied by itself."""
     bytes_, words = f"<{count} x i8>", f"<{count} x i{bits}>"
     return f"""
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr {bytes_}, ptr addrspace(1) %in, i32 %t

@@ -11,8 +11,6 @@ from tests.oracle import llvm
 from tests.oracle.side_by_side import compare
 
 BYTES = """
-declare i8 @llvm.umin.i8(i8, i8)
-declare i8 @llvm.umax.i8(i8, i8)
 define ptx_kernel void @k(ptr addrspace(1) %x) {
   %p = getelementptr i8, ptr addrspace(1) %x, i64 1
   %q = getelementptr i8, ptr addrspace(1) %x, i64 2

@@ -13,8 +13,6 @@ from intrinsics.findings import SelectionError, SimulationError
 from tests.oracle import side_by_side
 
 DYNAMIC = """
-declare ptr @llvm.stacksave.p0()
-declare void @llvm.stackrestore.p0(ptr)
 
 define internal i64 @reversed(i32 %n) noinline {
 entry:
@@ -145,7 +143,6 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
   store i32 %first, ptr addrspace(1) %p
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     out = np.zeros(64, np.int32)
     nvgen.compile(text, target="sm_90a", opt=0).run(out, block=64, device="sim")
@@ -159,7 +156,6 @@ entry:
   {0}
   ret void
 }}
-declare void @llvm.stackrestore.p0(ptr)
 """
 RUNS = {
     "within": ("store i64 1, ptr %p", 4, ""),

@@ -84,8 +84,6 @@ def module(name: str) -> str:
     variables, code, _ = CASES[name]
     allocas = "".join(f"  %{v} = alloca [{n} x i64], align 8\n" for v, n in variables.items())
     return f"""
-declare void @llvm.lifetime.start.p0(ptr)
-declare void @llvm.lifetime.end.p0(ptr)
 define internal void @use(ptr %p, i64 %seed, ptr addrspace(1) %out) noinline {{
 entry:
   br label %fill

@@ -35,7 +35,6 @@ def expected(opcode: str, a: int, b: int, bits: int) -> int:
 @pytest.mark.parametrize("opcode", ["udiv", "sdiv", "urem", "srem"])
 def test_it_is_pythons(opcode: str, bits: int):
     text = f"""
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr [2 x i256], ptr addrspace(1) %x, i32 %t, i32 0

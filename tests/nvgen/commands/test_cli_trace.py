@@ -177,7 +177,6 @@ define ptx_kernel void @k(ptr addrspace(6) %d, i64 %a, i64 %b, i32 %i) {
                                           i32 0, i32 1, i32 0)
   ret void
 }
-declare void @llvm.nvvm.tcgen05.mma.shared(ptr addrspace(6), i64, i64, i32, i1, i32, i32, i32)
 """
 
 

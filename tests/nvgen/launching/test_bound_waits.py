@@ -266,7 +266,6 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
   store i32 %word, ptr addrspace(1) %out
   ret void
 }
-declare i1 @llvm.nvvm.mbarrier.test.wait.parity.scope.cta.space.cta(ptr addrspace(3), i32)
 """
     )
     found = nvgen("compile", str(source), "--target", TARGET, "-o", "-", "--bound-waits")

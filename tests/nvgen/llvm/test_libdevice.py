@@ -18,7 +18,6 @@ LIBRARY = pytest.mark.skipif(find_libdevice() is None, reason="no libdevice here
 
 def kernel(name: str) -> str:
     return f"""
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare double @__nv_{name}(double)
 define ptx_kernel void @k(ptr addrspace(1) %x) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()

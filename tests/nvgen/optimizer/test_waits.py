@@ -35,9 +35,6 @@ def multiply(result: str, d: str) -> str:
 FENCE = "  call void @llvm.nvvm.wgmma.fence.sync.aligned()\n"
 COMMIT = "  call void @llvm.nvvm.wgmma.commit_group.sync.aligned()\n"
 DECLARED = f"""\
-declare void @llvm.nvvm.wgmma.fence.sync.aligned()
-declare void @llvm.nvvm.wgmma.commit_group.sync.aligned()
-declare void @llvm.nvvm.wgmma.wait_group.sync.aligned(i64)
 declare {SUM} {MULTIPLY}({SUM}, i64, i64, i1, i32, i32, i32, i32)
 """
 

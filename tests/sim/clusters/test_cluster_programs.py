@@ -38,13 +38,6 @@ define ptx_kernel void @next(ptr addrspace(1) %out) #0 {
   call void @llvm.nvvm.barrier.cluster.wait.aligned()
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.cluster.ctarank()
-declare i32 @llvm.nvvm.read.ptx.sreg.cluster.nctarank()
-declare void @llvm.nvvm.barrier.cluster.arrive.aligned()
-declare void @llvm.nvvm.barrier.cluster.wait.aligned()
-declare ptr addrspace(7) @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3), i32)
 attributes #0 = { "nvvm.cluster_dim"="3" "nvvm.reqntid"="32" }
 """
 

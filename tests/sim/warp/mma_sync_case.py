@@ -181,7 +181,6 @@ def module(name: str, extra: Extra = NOTHING) -> str:
     parameters = ", ".join(f"ptr addrspace(1) %{x}" for x in ("abced" if known.rest else "abcd"))
     body = "\n".join(lines)
     return f"""target triple = "nvptx64-nvidia-cuda"
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare {known.result} @llvm.nvvm.{name}({", ".join(known.args)})
 define ptx_kernel void @k({parameters}) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()

@@ -14,8 +14,6 @@ HEAD = """
 @tile = internal addrspace(3) global [64 x i32] undef, align 16
 @other = internal addrspace(3) global [64 x i32] undef, align 16
 @table = internal addrspace(4) constant [4 x i32] [i32 3, i32 5, i32 7, i32 11]
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare void @llvm.nvvm.barrier0()
 """
 
 STEPS = """
@@ -202,7 +200,6 @@ def test_shared_memory_of_a_peer_is_asked_of_the_machine(space: int):
     window = f"ptr addrspace({space})"
     text = f"""{HEAD}
 declare {window} @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3), i32)
-declare i1 @llvm.nvvm.isspacep.shared(ptr)
 define ptx_kernel void @k(ptr %x, i32 %rank) {{
   %peer = call {window} @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3) @tile, i32 %rank)
   %p = addrspacecast {window} %peer to ptr

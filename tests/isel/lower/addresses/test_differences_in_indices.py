@@ -150,7 +150,6 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {{
 {lines}
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 ROW = """
   %c{n} = or disjoint i32 %lane, {number}

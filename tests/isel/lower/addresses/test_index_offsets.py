@@ -108,8 +108,6 @@ def test_bits_that_are_said_to_be_apart_are_not_where_nothing_uses_them() -> Non
 
 
 STENCIL = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 define ptx_kernel void @k(ptr addrspace(1) readonly %a, ptr addrspace(1) noalias %out, i32 %z) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %b = call range(i32 0, 1024) i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()

@@ -9,7 +9,6 @@ import numpy as np
 import nvgen
 
 TEXT = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %t.64 = zext i32 %t to i64

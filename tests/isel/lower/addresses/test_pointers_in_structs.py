@@ -12,7 +12,6 @@ from tests.oracle import llvm
 
 GIVEN = """
 %s = type { ptr, i64, [2 x ptr], i64 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr byval(%s) align 8 READONLY %a) {
 entry:
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()

@@ -173,8 +173,6 @@ done:
   store i32 %t, ptr addrspace(1) %o
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 """
 
 
@@ -231,7 +229,6 @@ def test_an_index_that_wraps_begins_again() -> None:
 
 
 APART = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %out, i32 %row, i32 %n) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %lane = and i32 %t, 127

@@ -14,7 +14,6 @@ from tests.oracle.jit import HostKernel
 THREADS = 32
 
 FRAME = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %out) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr {type}, ptr addrspace(1) %a, i32 %t
@@ -115,7 +114,6 @@ def matrix(type_: str, numbers: tuple[int, ...]) -> str:
 
 
 MATRIX = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %all, i32 %stride, {type} %b) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %out = getelementptr i32, ptr addrspace(1) %all, i32 256

@@ -16,7 +16,6 @@ HEAD = """
 @given = internal addrspace(1) global %S {
   i32 1, [5 x i32] [i32 20, i32 30, i32 40, i32 50, i32 60]
 }
-declare void @llvm.memcpy.p0.p1.i64(ptr, ptr addrspace(1), i64, i1)
 define internal i32 @g(ptr byval(%S) align 4 %s) noinline {
   %p = getelementptr %S, ptr %s, i32 0, i32 1, i32 3
   %v = load i32, ptr %p
@@ -131,7 +130,6 @@ define ptx_kernel void @k(ptr addrspace(1) %out, ptr {attributes}byval(%S) align
 
 WRAPPED = """
 %S = type { i32, [5 x i32] }
-declare ptr addrspace(101) @llvm.nvvm.internal.addrspace.wrap.p101.p0(ptr)
 define ptx_kernel void @k(ptr %out, ptr byval(%S) align 4 %s, i32 %i) {
   %at = call ptr addrspace(101) @llvm.nvvm.internal.addrspace.wrap.p101.p0(ptr %s)
   %p = getelementptr %S, ptr addrspace(101) %at, i32 0, i32 1, i32 3

@@ -148,9 +148,6 @@ define ptx_kernel void @k(ptr addrspace(1) %o, float %f) {{
   store i8 %r, ptr addrspace(1) %o
   ret void
 }}
-declare void @llvm.var.annotation.p0.p0(ptr, ptr, ptr, i32, ptr)
-declare ptr @llvm.invariant.start.p0(i64, ptr)
-declare void @llvm.invariant.end.p0(ptr, i64, ptr)
 declare i1 @{FAMILY}.fcmps.f32(float, float, metadata, metadata)
 """
     for number, wanted in ((1.0, 1), (2.0, 0), (float("nan"), 0)):

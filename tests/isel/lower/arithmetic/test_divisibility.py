@@ -23,7 +23,6 @@ def kernel(width: int, conditions: list[str]) -> str:
         for n, condition in enumerate(conditions)
     ]
     return f"""
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %out) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %q = getelementptr i{width}, ptr addrspace(1) %p, i32 %t

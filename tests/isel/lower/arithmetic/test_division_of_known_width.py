@@ -10,8 +10,6 @@ import pytest
 import nvgen
 
 TEXT = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()

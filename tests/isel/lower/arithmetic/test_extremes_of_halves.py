@@ -45,7 +45,6 @@ def kernel(type_: str, choices: list[tuple[str, str]], constant: float, flags: s
         ]
     body = "\n  ".join(lines)
     return f"""
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr i16, ptr addrspace(1) %in, i32 %t

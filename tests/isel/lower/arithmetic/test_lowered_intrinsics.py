@@ -158,7 +158,6 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   {body}
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
     memory = b"".join(n.to_bytes(32, "little") for row in rows for n in row)
     out = np.zeros((len(rows), len(results), SLOT), np.uint8)
@@ -371,7 +370,6 @@ def test_a_switch_on_one_bit_and_beyond_a_word(width: int):
     blocks = "\n".join(f"c{at}:\n  br label %end" for at in range(len(cases)))
     incoming = ", ".join(f"[ {at}, %c{at} ]" for at in range(len(cases)))
     text = f"""
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr [32 x i8], ptr addrspace(1) %in, i32 %t

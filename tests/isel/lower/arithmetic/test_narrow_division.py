@@ -27,7 +27,6 @@ def kernel(*lines: str, attributes: str = "") -> str:
         for n in range(count)
     )
     return f"""
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {attributes} {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr [2 x i64], ptr addrspace(1) %x, i32 %t, i32 0
@@ -141,7 +140,6 @@ def test_what_shall_be_small_has_one_way() -> None:
 def test_values_that_go_round_come_from_where_the_division_ends() -> None:
     """The greatest common divisor, whose loop is one block until it divides."""
     text = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {
 entry:
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()

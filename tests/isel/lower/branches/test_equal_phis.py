@@ -14,7 +14,6 @@ from tests.oracle.jit import HostKernel
 THREADS = 32
 
 UNROLLED = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %out, i32 %n) {
 entry:
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()

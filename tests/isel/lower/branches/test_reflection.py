@@ -13,7 +13,6 @@ NAMES = """
 @arch = private addrspace(4) constant [12 x i8] c"__CUDA_ARCH\\00"
 @other = private unnamed_addr constant [17 x i8] c"__CUDA_PREC_SQRT\\00"
 declare i32 @__nvvm_reflect(ptr)
-declare i32 @llvm.nvvm.reflect(ptr)
 declare void @nowhere()
 """
 FTZ = "call i32 @__nvvm_reflect(ptr @ftz)"

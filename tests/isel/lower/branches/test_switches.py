@@ -144,7 +144,6 @@ end:
   store i32 %sum, ptr addrspace(1) %p
   ret void
 }
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 
 
@@ -237,5 +236,4 @@ entry:
   store i32 %v, ptr addrspace(1) %q
   ret void
 }}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """

@@ -10,9 +10,6 @@ import pytest
 import nvgen
 
 KERNEL = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
-declare i32 @llvm.umax.i32(i32, i32)
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y{more}) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %t.64 = zext i32 %t to i64

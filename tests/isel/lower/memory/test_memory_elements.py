@@ -12,7 +12,6 @@ import nvgen
 from tests.oracle.side_by_side import TARGET, compare
 
 HEAD = """
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %out) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %base = getelementptr i64, ptr addrspace(1) %out, i64 8

@@ -122,14 +122,10 @@ PURE = {
     "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)": False,
 }
 DECLARED = """
-declare float @llvm.fma.f32(float, float, float)
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @known(i32) willreturn memory(none)
 declare i32 @endless(i32) memory(none)
 declare i32 @together(i32) convergent willreturn memory(none)
 declare i32 @reads(i32) willreturn memory(read)
-declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
-declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 """
 
 

@@ -12,9 +12,6 @@ from tests.oracle import llvm
 
 TEXT = """
 %pair = type { i8, i64 }
-declare void @llvm.va_start.p0(ptr)
-declare void @llvm.va_end.p0(ptr)
-declare void @llvm.va_copy.p0(ptr, ptr)
 
 define internal i64 @sum(i32 %n, ...) noinline {
 entry:

@@ -19,7 +19,6 @@ def kernel(*lines: str, bits: int = 32) -> str:
     """A pair of numbers for each thread, as a vector `%ab`, and its results `%r` as another."""
     vector = f"<2 x i{bits}>"
     return f"""
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {{
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %p = getelementptr {vector}, ptr addrspace(1) %x, i32 %t

@@ -37,12 +37,6 @@ INITIAL
 LINES
   ret void
 }
-declare VECTOR @llvm.masked.load.v4TYPE.p1(ptr addrspace(1), i32, <4 x i1>, VECTOR)
-declare void @llvm.masked.store.v4TYPE.p1(VECTOR, ptr addrspace(1), i32, <4 x i1>)
-declare VECTOR @llvm.masked.gather.v4TYPE.v4p1(<4 x ptr addrspace(1)>, i32, <4 x i1>, VECTOR)
-declare void @llvm.masked.scatter.v4TYPE.v4p1(VECTOR, <4 x ptr addrspace(1)>, i32, <4 x i1>)
-declare VECTOR @llvm.masked.expandload.v4TYPE(ptr, <4 x i1>, VECTOR)
-declare void @llvm.masked.compressstore.v4TYPE(VECTOR, ptr, <4 x i1>)
 """
 READING = {
     "load": "@llvm.masked.load.v4TYPE.p1(ptr addrspace(1) @FROM, i32 8, MASK, VECTOR %given)",

@@ -71,9 +71,6 @@ OTHERS = {
   %m = call {FLOATS} @llvm.vp.fneg.v4f32({FLOATS} %s, {MASK}, i32 4)
   %r = bitcast <4 x float> %m to {VECTOR}""",
         """declare <4 x float> @llvm.vp.sitofp.v4f32.v4i32(<4 x i32>, <4 x i1>, i32)
-declare <4 x float> @llvm.vp.fma.v4f32(<4 x float>, <4 x float>, <4 x float>, <4 x i1>, i32)
-declare <4 x i1> @llvm.vp.fcmp.v4f32(<4 x float>, <4 x float>, metadata, <4 x i1>, i32)
-declare <4 x float> @llvm.vp.select.v4f32(<4 x i1>, <4 x float>, <4 x float>, i32)
 declare <4 x float> @llvm.vp.fneg.v4f32(<4 x float>, <4 x i1>, i32)""",
     ),
     "merge": elements(

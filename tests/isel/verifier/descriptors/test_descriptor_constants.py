@@ -168,7 +168,6 @@ join:
     i1 true, i32 0, i32 1, i32 0)
   ret void
 }}
-declare void @llvm.nvvm.tcgen05.mma.shared(ptr addrspace(6), i64, i64, i32, i1, i32, i32, i32)
 """
     found = compile(text, target="sm_100a").findings
     assert "tcgen05.mma/idesc-m" in {f.rule for f in found}

@@ -59,8 +59,6 @@ def test_an_address_that_stays_is_none(name: str):
 
 IR = """
 @slot = internal addrspace(3) global i32 undef, align 4
-declare void @llvm.nvvm.tcgen05.alloc.shared.cg1(ptr addrspace(3), i32)
-declare void @llvm.nvvm.tcgen05.dealloc.cg1(ptr addrspace(6), i32)
 declare void @llvm.nvvm.tcgen05.mma.shared(
   ptr addrspace(6), i64, i64, i32, i1, i32, i32, i32)
 {more}
