@@ -54,10 +54,7 @@ def test_drawn_modules_pass_the_verifier(drawn: Drawn):
 @given(modules(kept_names=False))
 def test_drawn_modules_pass_ptxas(drawn: Drawn):
     """The strategies draw what NVIDIA's assembler takes, so that the other properties mean it."""
-    try:
-        path = ptxas.find_ptxas()
-    except ptxas.PtxasMissingError as missing:
-        pytest.skip(str(missing))
+    path = ptxas.required_ptxas()
     text = print_ptx(drawn.module, NEWEST).text
     for kept in UNKNOWN_TO_NVGEN:  # ptxas wants an address there that a drawn module may not have
         text = text.replace(f"{kept};", "")

@@ -45,70 +45,29 @@ lines, next to that of an interpreter that only imports llvmlite's binding; each
 so that Python has the modules' bytecode.  Nothing is asserted.
 
 What it said in the evening of 29 November 2026 (Python 3.11, LLVM 22, two idle cores of a virtual
-machine, by the processor's time; the figures of each step are in the log of the commits):
+machine, by the processor's time), the scalar kernels on the 30th:
 
-    small kernels, scalar code        vector addition 1.38, transposition 1.49, many blocks 1.59,
-                                      switch 1.75, reduction 1.76 times LLVM -O0
-    the same, on the 30th             vector addition 1.43, transposition 1.53, many blocks 1.38,
-                                      switch 1.52, reduction 1.94
+    small kernels, scalar code        vector addition 1.43, transposition 1.53, many blocks 1.38,
+                                      switch 1.52, reduction 1.94 times LLVM -O0
     judged as a whole too             tcgen05 multiply 7.9, TMA load 6.1
     113 modules of other compilers    geometric mean 1.21 times LLVM -O3, most 3.1: clang (37)
                                       1.02, numba (14) 1.25, Triton (40) 1.45, Warp (12) 1.38,
                                       Zig (10) 0.91
     the tree's six                    3.07: two of scalar code 1.04 and 1.22, four that are judged
                                       as a whole 3.8 to 8.3
-    these 119                         1.27
     cold start                        check 202 ms, compile 207 ms
-
-Small kernels and the cold start are of 22:40.  Two hours before, on the same machine when it was
-faster, the five were 1.26 to 1.66, and the sources of that time had 1.32, 1.47, 1.59, 1.72 and 1.58
-when they were measured again at 22:46: what a reduction takes more is for loops that step their
-addresses (by callgrind's count 12 % more instructions; many blocks 1 % more, a switch and a vector
-addition as many, a transposition 4 % less).  The 119 modules were not measured again.
-
-At 02:04 of the 30th the five took 1.41, 1.51, 1.52, 1.55 and 1.79 times as long, those that are
-judged 6.4 and 5.3, the tree's six 2.95; on 32 idle cores of another machine (Python 3.12) the five
-1.46, 1.55, 1.72, 1.68 and 1.99.  At 04:51, idle, 1.35, 1.44, 1.55, 1.51 and 1.77, by sum 1.52;
-those that are judged 6.3 and 5.2, the tree's six 3.28; `check` from the start 137 ms.
-
-On the 30th, by callgrind's count of this process beside the sources of 22:40: a switch takes 12 %
-fewer instructions, many blocks 2 %, a reduction 1 %, the other two as many.  PHIs of values that
-are made for them alone need no interference, and what is loaded to be changed needs no memory
-looked through.
-
-Later that day LLVM's process keeps a context for several small modules: by its processor's time in
-turns of sixty compiles, fourteen of each, on a machine with much else to do, it takes 0.88 to 0.94
-of the time for a reduction, a switch, a transposition and a vector addition.  Sums that move to
-their readers took 456,000 of a reduction's 6.4 million instructions, and 373,000 now.
-
-The tcgen05 multiply waits and frees its tensor memory since the 30th, 15 lines more than the one of
-the figures above: without, it is an error now.
-
-LLVM's figures are of turns in which it does nothing else.  Behind a compile of nvgen's the same
-takes LLVM -O0 1.3 to 1.7 times as long, and what it does for nvgen, to read, verify and print, 1.8
-and 1.9 times (reduction, switch): its code and tables are out of the caches by then.  In one
-process, of 300 and 400 turns the one behind the fastest tenth, twice, on a machine with much else
-to do.
-
-On the 24th, of growth:
-
-    350,006 straight lines            16 µs and 0.73 KiB a line
-    437,506 lines of many blocks      25 µs and 1.4 KiB a line
-
-The 113 are those that docs/other-compilers.md tells of, drawn before anybody saw what nvgen makes
-of them.  Debian's Python 3.11.2, which is built with profiles, takes 0.92 to 0.94 of the time of
-the 3.11.7 that all this was measured with.
+    350,006 straight lines            16 µs and 0.73 KiB a line (on the 24th)
+    437,506 lines of many blocks      25 µs and 1.4 KiB a line (on the 24th)
 
 The profile is flat: of a compile of many blocks selection has a third, leaving SSA form a fifth,
-reading LLVM's text a sixth, printing a tenth.
+reading LLVM's text a sixth, printing a tenth.  LLVM's figures are of turns in which it does nothing
+else: behind a compile of nvgen's, with its code and tables out of the caches, the same takes it 1.3
+to 1.9 times as long.  The 113 modules are those of docs/other-compilers.md, drawn before anybody
+saw what nvgen makes of them.
 
-**Compiled by mypyc** (2.4; 333 modules of nvgen as C at -O1, 29 November) the same kernels take
-0.61 to 0.65 of the instructions, and 0.81 to 0.88 of the processor's time: 1.29 to 1.47 times LLVM
--O0 instead of 1.47 to 1.71, and 4.7 and 4.2 instead of 5.7 and 4.8 where they are judged as a whole
-(by turns, two rounds, a machine with much else to do).  What stays are dictionaries, tuples and
-sets, of which mypyc makes the same calls.  Such a build took ten minutes and 30 MB, mistook
-`isinstance` of enumerations with subclasses, and a process of the tests ended, probably since
-compiled functions have no limit of recursion.  So nvgen is not compiled.
+Compiled by mypyc (2.4; 333 modules as C at -O1, 29 November) the small kernels take 0.81 to 0.88 of
+the processor's time.  Such a build took ten minutes and 30 MB and mistook `isinstance` of
+enumerations with subclasses, so nvgen is not compiled.
 """
 
 from __future__ import annotations

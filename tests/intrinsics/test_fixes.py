@@ -161,10 +161,7 @@ NOT_AT_HAND = {
 def test_an_entry_is_really_so(fix: Fix):
     if fix.subject in NOT_AT_HAND:
         pytest.skip(NOT_AT_HAND[fix.subject])
-    try:
-        ptxas.find_ptxas()
-    except ptxas.PtxasMissingError as missing:
-        pytest.skip(str(missing))
+    ptxas.required_ptxas()
     CHECKS[fix.subject]()
 
 

@@ -24,10 +24,7 @@ def statement(register: str, type_: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _need_ptxas() -> None:
-    try:
-        ptxas.find_ptxas()
-    except ptxas.PtxasMissingError as missing:
-        pytest.skip(str(missing))
+    ptxas.required_ptxas()
 
 
 def test_the_types_that_read_them():

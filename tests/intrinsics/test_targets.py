@@ -38,15 +38,8 @@ BEFORE = ("6.0", "6.1", "6.2", "6.3", "6.4", "6.5")
 
 @functools.cache
 def help_text() -> str:
-    command = [_ptxas(), "--help"]
+    command = [ptxas.required_ptxas(), "--help"]
     return subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
-
-
-def _ptxas() -> str:
-    try:
-        return ptxas.find_ptxas()
-    except ptxas.PtxasMissingError as missing:
-        pytest.skip(str(missing))
 
 
 def takes(target: str, version: str) -> bool:
@@ -54,7 +47,7 @@ def takes(target: str, version: str) -> bool:
     text = f".version {version}\n.target {target}\n.address_size 64\n.entry k() {{ ret; }}\n"
     with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
         Path(folder, "m.ptx").write_text(text)
-        command = [_ptxas(), f"-arch={ptxas.arch_of(target)}", "m.ptx"]
+        command = [ptxas.required_ptxas(), f"-arch={ptxas.arch_of(target)}", "m.ptx"]
         return subprocess.run(command, cwd=folder, capture_output=True, timeout=60).returncode == 0
 
 
@@ -202,7 +195,7 @@ PROBES = {
 
 @each("name", TARGETS)
 def test_a_feature_is_what_ptxas_takes_on_the_target(name: str):
-    _ptxas()
+    ptxas.required_ptxas()
     verdicts = ptxas.judge(list(PROBES.values()), name, str(PTX_VERSIONS[-1]))
     taken = {f for f, errors in zip(PROBES, verdicts, strict=True) if not errors}
     assert taken == {f for f in PROBES if f in TARGETS[name].features}
@@ -234,7 +227,7 @@ def test_what_a_and_f_promise(compiled: str, runs_on: str, goes: bool):
     with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
         Path(folder, "m.ptx").write_text(text)
         suffix = "a" if compiled.endswith("a") else "f"
-        command = [_ptxas(), f"-arch={runs_on}{suffix}", "-o", "m.cubin", "m.ptx"]
+        command = [ptxas.required_ptxas(), f"-arch={runs_on}{suffix}", "-o", "m.cubin", "m.ptx"]
         done = subprocess.run(command, cwd=folder, capture_output=True, timeout=60)
     assert (done.returncode == 0) is goes
     one, other = TARGETS[compiled], TARGETS[runs_on + suffix]

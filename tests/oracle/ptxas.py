@@ -47,6 +47,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 TARGETS: tuple[str, ...] = (
     "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_101a", "sm_103a", "sm_103f",
     "sm_107a", "sm_107f", "sm_110a", "sm_110f", "sm_120a", "sm_120f", "sm_121a",
@@ -172,6 +174,14 @@ def find_ptxas() -> str:
         f"the oracle needs ptxas {wanted} or newer: pip install 'nvidia-cuda-nvcc>={wanted}', or "
         f"set NVGEN_PTXAS; found {', '.join(seen) or 'none'}"
     )
+
+
+def required_ptxas() -> str:
+    """The path of ptxas; a test that asks for it is skipped where there is none."""
+    try:
+        return find_ptxas()
+    except PtxasMissingError as missing:
+        pytest.skip(str(missing))
 
 
 def module_text(statements: Sequence[str], target: str, ptx: str) -> str:

@@ -403,10 +403,7 @@ def _changes(ptx: str) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def _ptxas() -> None:
-    try:
-        ptxas.find_ptxas()
-    except ptxas.PtxasMissingError as missing:
-        pytest.skip(str(missing))
+    ptxas.required_ptxas()
 
 
 STORE = "st.global.b32 [%rd1], %r1; ret"

@@ -221,7 +221,7 @@ def _settles(row: Refusal, texts: Texts) -> bool:
 @pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row.name)
 def test_ptxas_settles_who_refuses_rightly(row: Refusal):
     """Where only one compiler selects, ptxas agrees with nvgen, for every case of the row."""
-    require_ptxas()
+    ptxas.required_ptxas()
     cases = [
         case
         for family in llvm_signatures.FAMILIES
@@ -371,18 +371,11 @@ def test_a_vector_of_eight_has_elements_of_32_bits():
 @pytest.mark.parametrize("family", llvm_scalar.FAMILIES)
 def test_ptxas_takes_the_text(family: str):
     """ptxas makes code of every kernel, but where it refuses LLVM's text for the same reason."""
-    require_ptxas()
+    ptxas.required_ptxas()
     texts = {kernel.label: kernel for kernel in kernels(family) if kernel.ours}
     ours = llvm_sass.refused({label: k.ours for label, k in texts.items()}, TARGET, PTX)
     theirs = llvm_sass.refused({label: texts[label].optimised for label in ours}, TARGET, PTX)
     report([f"{label}: {said}" for label, said in ours.items() if theirs.get(label) != said])
-
-
-def require_ptxas() -> None:
-    try:
-        ptxas.find_ptxas()
-    except ptxas.PtxasMissingError as missing:
-        pytest.skip(str(missing))
 
 
 # --- deviations ----------------------------------------------------------------------------------
@@ -396,7 +389,7 @@ def test_a_deviation_of_intrinsics_is_as_described(row: Deviation):
     (texts,) = both([str(case)], [case.module()])
     _check_example(row, [normal(texts.theirs.ptx)], normal(texts.ours))
     if row.same_sass:
-        require_ptxas()
+        ptxas.required_ptxas()
         theirs, ours = (
             llvm_sass.machine_code({row.example: text}, TARGET, PTX)
             for text in (texts.theirs.ptx, texts.ours)
@@ -419,7 +412,7 @@ def test_a_deviation_of_instructions_is_as_described(row: Deviation):
     _check_example(row, theirs, form(family, kernel.label, kernel.ours))
     assert row.rewrite or row.same_sass, "a deviation needs a proof"
     if row.same_sass:
-        require_ptxas()
+        ptxas.required_ptxas()
         low, high, ours = (
             llvm_sass.machine_code({label: k[at] for label, (_, k) in covered.items()}, TARGET, PTX)
             for at in (1, 2, 3)

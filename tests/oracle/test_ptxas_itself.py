@@ -40,10 +40,7 @@ LATE = (
 @pytest.fixture(autouse=True)
 def _fresh_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test learns the unparsable and the suspect statements anew."""
-    try:
-        ptxas.find_ptxas()
-    except ptxas.PtxasMissingError as missing:
-        pytest.skip(str(missing))
+    ptxas.required_ptxas()
     monkeypatch.setattr(ptxas, "_unparsable", {})
     monkeypatch.setattr(ptxas, "_suspects", set())
 

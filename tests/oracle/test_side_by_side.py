@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.oracle.ptxas import PtxasMissingError, find_ptxas
+from tests.oracle.ptxas import required_ptxas
 from tests.oracle.side_by_side import PTX, TARGET, joint, refusals
 
 MODULE = f"""//
@@ -39,10 +39,7 @@ GOOD = module("data", "data")
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What was started, each time that something is."""
-    try:
-        find_ptxas()
-    except PtxasMissingError as missing:
-        pytest.skip(str(missing))
+    required_ptxas()
     started: list[object] = []
     start = subprocess.Popen
 

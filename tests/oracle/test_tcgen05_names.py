@@ -224,10 +224,7 @@ def test_a_name_of_nvgens_own_says_what_is_printed() -> None:
 
 
 def test_ptxas_takes_what_nvgens_own_names_become() -> None:
-    try:
-        ptxas.find_ptxas()
-    except ptxas.PtxasMissingError as missing:
-        pytest.skip(str(missing))
+    ptxas.required_ptxas()
     assert refused(compiled(), "sm_107a", "9.5") == {}
 
 

@@ -158,6 +158,21 @@ def load_vector(b: KernelBuilder, source: Pointer, count: int) -> Vector:
 # ---- TMA -------------------------------------------------------------------------------------
 
 
+def move_cells(b: KernelBuilder, taddr: Int, cells: Pointer, columns: int, *, store: bool) -> None:
+    """Every thread moves its lane of all columns between tensor and global memory."""
+    lane = b.tensor_pointer(taddr + ((b.tid_x >> 5) << 21))
+    row = cells + b.tid_x.zext(64) * (4 * columns)
+    with b.range(columns // 32) as i:
+        at, column = row + i.zext(64) * 128, lane + i * 32
+        if store:
+            values = b.tcgen05_ld(column, num=LdStNum.X32)
+            b.tcgen05_wait_ld()
+            b.store(values, at, align=16)
+        else:
+            b.tcgen05_st(column, load_vector(b, at, 32), num=LdStNum.X32)
+            b.tcgen05_wait_st()
+
+
 @dataclass
 class SharedDump:
     """A kernel that fills `size` bytes of shared memory, copies one box over them, and shows them.
@@ -269,7 +284,7 @@ class TensorProgram:
         init_barriers(b, done)
         taddr = allocate(b, slot, self.columns)
         if not self.blank:
-            self._cells(b, taddr, pointer(args, "cells"), store=False)
+            move_cells(b, taddr, pointer(args, "cells"), self.columns, store=False)
         for image, name in ((a, "a"), (b_image, "b")):
             if image is not None:
                 copy_in(b, pointer(args, name), image.pointer, image.nbytes)
@@ -284,24 +299,10 @@ class TensorProgram:
         if self.body is not None:
             self.body(b, taddr, pointer(args, "extra"))
         thread_sync(b)
-        self._cells(b, taddr, pointer(args, "cells"), store=True)
+        move_cells(b, taddr, pointer(args, "cells"), self.columns, store=True)
         deallocate(b, taddr, self.columns)
         self.kernel = b.finish()
         self._compiled = self.kernel.compile(target=self.target)
-
-    def _cells(self, b: KernelBuilder, taddr: Int, cells: Pointer, *, store: bool) -> None:
-        """Every thread moves its lane of all columns between tensor and global memory."""
-        lane = b.tensor_pointer(taddr + ((b.tid_x >> 5) << 21))
-        row = cells + b.tid_x.zext(64) * (4 * self.columns)
-        with b.range(self.columns // 32) as i:
-            at, column = row + i.zext(64) * 128, lane + i * 32
-            if store:
-                values = b.tcgen05_ld(column, num=LdStNum.X32)
-                b.tcgen05_wait_ld()
-                b.store(values, at, align=16)
-            else:
-                b.tcgen05_st(column, load_vector(b, at, 32), num=LdStNum.X32)
-                b.tcgen05_wait_st()
 
     def run(
         self,

@@ -7,8 +7,6 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import pytest
-
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import (
     Finding,
@@ -55,13 +53,6 @@ def mma(modifiers: str, *, a: str = "%rd1", scales: str = "", more: str = "", sp
 
 
 SCALES = ", [%r3], [%r4]"
-
-
-def need_ptxas() -> None:
-    try:
-        ptxas.find_ptxas()
-    except ptxas.PtxasMissingError as missing:
-        pytest.skip(str(missing))
 
 
 def _judge_in_module(statements: list[str], target: str) -> tuple[int, list[tuple[int, str]], str]:

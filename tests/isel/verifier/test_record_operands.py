@@ -17,10 +17,10 @@ from tests.isel.verifier.records import (
     assemble,
     in_kernel,
     mma,
-    need_ptxas,
     verdicts,
 )
 from tests.oracle import ptxas
+from tests.oracle.ptxas import required_ptxas
 
 REPEATED = [
     "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r1}, [%r4];",
@@ -37,7 +37,7 @@ def test_no_register_gets_two_results(statement: str):
     assert [f.rule.partition("/")[2] for f in verdicts(statement, "sm_107a")] == [
         "repeated-register"
     ]
-    need_ptxas()
+    required_ptxas()
     assert "C7308" in "".join(ptxas.assemble(statement, "sm_107a", NEWEST))
     apart = re.sub(r"\{%r1, %r1\}", "{%r1, %r7}", statement)
     apart = re.sub(r"\}, %r\d,", "}, %r7,", apart).replace("{%r1}, {%r1", "{%r7}, {%r1")
@@ -61,7 +61,7 @@ def test_elements_side_by_side_are_of_one_type(pair: tuple[str, str]):
     module = read_ptx(text, "k.ptx").module
     found = {f.rule for f in verify_records(module, module.target, parse_ptx(NEWEST))}
     assert found == ({"tcgen05.st/vector-types"} if len(kinds) > 1 else set())
-    need_ptxas()
+    required_ptxas()
     _, errors, _ = assemble(text, "sm_100a")
     assert bool(errors) is (len(kinds) > 1)
 
@@ -95,7 +95,7 @@ def test_factors_of_wmma_are_in_registers_of_their_kind(
     module = read_ptx(text, "k.ptx").module
     found = verify_records(module, module.target, parse_ptx("8.0"))
     assert {f.rule for f in found} <= {"wmma.mma/operands"}
-    need_ptxas()
+    required_ptxas()
     _, errors, _ = assemble(text, "sm_90a")
     assert bool(found) is bool(errors), (statement, errors)
 
@@ -133,7 +133,7 @@ def alloc(columns: int) -> str:
 )  # fmt: skip
 def test_operands_that_do_not_fit(statement: str, rule: str):
     assert rule in {f.rule for f in verdicts(statement)}
-    need_ptxas()
+    required_ptxas()
     assert _judge_in_module([statement], "sm_100a")[1] != []
 
 

@@ -25,8 +25,9 @@ from isel.llvm.reader import read_module
 from isel.pipeline import lower
 from isel.verifier.record import verify_records
 from tests.each import each
-from tests.isel.verifier.records import NEWEST, assemble, need_ptxas
+from tests.isel.verifier.records import NEWEST, assemble
 from tests.oracle import llvm_signatures, mma_sync_signatures, wmma_signatures
+from tests.oracle.ptxas import required_ptxas
 from tests.oracle.tensor_forms import IMPOSSIBLE
 
 IMMEDIATES = {
@@ -323,7 +324,7 @@ def test_no_form_that_the_target_lacks_is_emitted(target: str, version: str):
     refused, wrong, rest = emitted(module, TARGETS[target], ptx)
     assert not refused & wrong
     assert len(refused) + len(wrong) + len(rest.functions) == len(found)
-    need_ptxas()
+    required_ptxas()
     printed = print_ptx(rest, ptx)
     status, errors, log = assemble(printed.text, target)
     shown = [(printed.text.split("\n")[line - 1], text) for line, text in errors]

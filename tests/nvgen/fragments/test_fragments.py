@@ -6,6 +6,7 @@ Layouts are those of wgmma, mma.sync and tensor memory; one kernel does much at 
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Callable
 
@@ -331,68 +332,52 @@ def test_from_tiles(launch: Launch, name: str, dtype, major: Major) -> None:
         assert_exact(found, x)
 
 
-@pytest.mark.turns(4)
-@kernel_test(schedules="all", targets="sm_90a")
-@pytest.mark.parametrize("dtype", HALF, ids=lambda t: t.value)
-def test_a_product_is_a_of_the_next_multiply(launch: Launch, dtype) -> None:
-    """(A·Bᵀ / 8)·Cᵀ + D, twice, by a warpgroup that keeps all in registers."""
-    b = KernelBuilder("k", block=128, target=launch.target, dynamic_shared=True)
+def check_product_of_a_product(
+    launch: Launch, b: KernelBuilder, multiply, sums, dtype, rows: int
+) -> None:
+    """(A·Bᵀ / 8)·Cᵀ + D, twice, kept in accumulators that `sums` makes and `multiply` adds to."""
     for name in ("a", "b", "c"):
         b.pointer(name)
     b.pointer("out", f32, output=True)
     args = b.begin()
-    a = b.shared_tile("a_tile", dtype, (128, 64))
+    a = b.shared_tile("a_tile", dtype, (rows, 64))
     right = [b.shared_tile(f"{name}_tile", dtype, (64, 64)) for name in "bc"]
     for tile, name in zip((a, *right), "abc", strict=True):
         b.load_tile(tile, args[name], 64)
     b.load_commit()
     b.load_wait()
-    first, second = b.warpgroup_tile(128, 64), b.warpgroup_tile(128, 64)
+    first, second = sums(), sums()
     second.set(3)
     with b.range(2):
-        b.gemm(first, a, right[0])
-        b.gemm(second, (first * 0.125).as_a_operand(dtype), right[1], accumulate=True)
+        multiply(first, a, right[0])
+        multiply(second, (first * 0.125).as_a_operand(dtype), right[1], accumulate=True)
         second.set(second - 1.0)
     second.store(args["out"], 64)
     rng = np.random.default_rng(8)
-    x, y, z = (rng.integers(-2, 3, (m, 64)).astype(HALF[dtype]) for m in (128, 64, 64))
-    out = np.zeros((128, 64), np.float32)
+    x, y, z = (rng.integers(-2, 3, (m, 64)).astype(HALF[dtype]) for m in (rows, 64, 64))
+    out = np.zeros((rows, 64), np.float32)
     launch(b.finish(), x, y, z, out)
     wide = [v.astype(np.float32) for v in (x, y, z)]
     inner = (wide[0] @ wide[1].T / 8).astype(HALF[dtype]).astype(np.float32)
     assert_exact(out, 2 * (inner @ wide[2].T) + 1)
+
+
+@pytest.mark.turns(4)
+@kernel_test(schedules="all", targets="sm_90a")
+@pytest.mark.parametrize("dtype", HALF, ids=lambda t: t.value)
+def test_a_product_is_a_of_the_next_multiply(launch: Launch, dtype) -> None:
+    b = KernelBuilder("k", block=128, target=launch.target, dynamic_shared=True)
+    check_product_of_a_product(launch, b, b.gemm, lambda: b.warpgroup_tile(128, 64), dtype, 128)
 
 
 @pytest.mark.turns(4)
 @kernel_test(schedules=["early"], targets=["sm_80", "sm_89"], opt=[0, 3])
 @pytest.mark.parametrize("dtype", HALF, ids=lambda t: t.value)
 def test_sums_of_warps_are_a_of_their_next_multiply(launch: Launch, dtype) -> None:
-    """As above, by two warps one below the other."""
+    """By two warps, one below the other."""
     b = KernelBuilder("k", block=64, target=launch.target)
-    for name in ("a", "b", "c"):
-        b.pointer(name)
-    b.pointer("out", f32, output=True)
-    args = b.begin()
-    a = b.shared_tile("a_tile", dtype, (32, 64))
-    right = [b.shared_tile(f"{name}_tile", dtype, (64, 64)) for name in "bc"]
-    for tile, name in zip((a, *right), "abc", strict=True):
-        b.load_tile(tile, args[name], 64)
-    b.load_commit()
-    b.load_wait()
-    first, second = b.warp_tile(32, 64, warps=(2, 1)), b.warp_tile(32, 64, warps=(2, 1))
-    second.set(3)
-    with b.range(2):
-        b.gemm_async(first, a, right[0])
-        b.gemm_async(second, (first * 0.125).as_a_operand(dtype), right[1], accumulate=True)
-        second.set(second - 1.0)
-    second.store(args["out"], 64)
-    rng = np.random.default_rng(8)
-    x, y, z = (rng.integers(-2, 3, (m, 64)).astype(HALF[dtype]) for m in (32, 64, 64))
-    out = np.zeros((32, 64), np.float32)
-    launch(b.finish(), x, y, z, out)
-    wide = [v.astype(np.float32) for v in (x, y, z)]
-    inner = (wide[0] @ wide[1].T / 8).astype(HALF[dtype]).astype(np.float32)
-    assert_exact(out, 2 * (inner @ wide[2].T) + 1)
+    sums = functools.partial(b.warp_tile, 32, 64, warps=(2, 1))
+    check_product_of_a_product(launch, b, b.gemm_async, sums, dtype, 32)
 
 
 @kernel_test(schedules=["early", "late"], targets="sm_100a")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tests.sim.ptx import run
 from tests.sim.wgmma.wgmma_case import (
+    FILL,
     THREADS,
     VERSION,
     Case,
@@ -178,21 +179,9 @@ def _multiply(say: list[str], d: Accumulator, a: Tile, b: Tile, dice: random.Ran
 
 # ---- running ---------------------------------------------------------------------------------
 
-HEAD = """
-    mul.lo.u32 %r1, %tx, 16;
-    mov.u32 %r2, tile;
-    cvt.u64.u32 %rd1, %r1;
-    add.u64 %rd1, %rd1, %a0;
-    add.u32 %r3, %r2, %r1;
-    mov.u32 %r4, %r1;
-fill:
-    ld.global.v4.u32 {{%r5, %r6, %r7, %r8}}, [%rd1];
-    st.shared.v4.u32 [%r3], {{%r5, %r6, %r7, %r8}};
-    add.u64 %rd1, %rd1, 2048;
-    add.u32 %r3, %r3, 2048;
-    add.u32 %r4, %r4, 2048;
-    setp.lt.u32 %p1, %r4, {size};
-    @%p1 bra fill;
+HEAD = (
+    FILL
+    + """\
     fence.proxy.async;
     bar.sync 0;
     mul.wide.u32 %rd2, %tx, {pitch};
@@ -202,6 +191,7 @@ fill:
     cvt.u64.u32 %rd4, %r9;
     or.b64 %rd7, %rd4, 0x4000004000010000;
 """
+)
 """%rd7 is a descriptor of K-major matrices with 128-byte swizzling, 1024 bytes from 8 rows on."""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from intrinsics.modifiers import CtaGroup, LdStNum
+from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
 from nvgen.values.numbers import Int
 from nvgen.values.pointers import Pointer
@@ -23,7 +23,7 @@ from tests.sim.kernels import (
     copy_in,
     init_barriers,
     issue,
-    load_vector,
+    move_cells,
     pointer,
     shared_bytes,
     thread_sync,
@@ -57,7 +57,7 @@ class PairProgram:
         thread_sync(b)
         taddr = b.load_word(slot)
         cells = self._own(b, pointer(args, "cells"), rank, 4 * LANES * self.columns)
-        self._cells(b, taddr, cells, store=False)
+        move_cells(b, taddr, cells, self.columns, store=False)
         for image, name in ((a, "a"), (b_image, "b")):
             own = self._own(b, pointer(args, name), rank, image.nbytes)
             copy_in(b, own, image.pointer, image.nbytes)
@@ -70,7 +70,7 @@ class PairProgram:
             b.tcgen05_commit(done, cta_group=CtaGroup.TWO, cta_mask=Int(b, ir.IntType(16)(3)))
         b.wait(done, 0)
         b.tcgen05_fence_after_thread_sync()
-        self._cells(b, taddr, cells, store=True)
+        move_cells(b, taddr, cells, self.columns, store=True)
         thread_sync(b)
         b.barrier_cluster_sync()
         with b.if_warp(0):
@@ -81,19 +81,6 @@ class PairProgram:
 
     def _own(self, b: KernelBuilder, base: Pointer, rank: Int, size: int) -> Pointer:
         return base + rank.zext(64) * size
-
-    def _cells(self, b: KernelBuilder, taddr: Int, cells: Pointer, *, store: bool) -> None:
-        lane = b.tensor_pointer(taddr + ((b.tid_x >> 5) << 21))
-        row = cells + b.tid_x.zext(64) * (4 * self.columns)
-        with b.range(self.columns // 32) as i:
-            at, column = row + i.zext(64) * 128, lane + i * 32
-            if store:
-                values = b.tcgen05_ld(column, num=LdStNum.X32)
-                b.tcgen05_wait_ld()
-                b.store(values, at, align=16)
-            else:
-                b.tcgen05_st(column, load_vector(b, at, 32), num=LdStNum.X32)
-                b.tcgen05_wait_st()
 
     def run(
         self,

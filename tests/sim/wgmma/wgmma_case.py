@@ -228,10 +228,8 @@ class Given:
     accumulate: bool = True
 
 
-BODY = """
-    .reg .{kind} %acc<{count}>;
-    .reg .b32 %av<4>, %meta, %wide;
-    // shared memory: 16 bytes of each thread at a time
+FILL = """\
+    // shared memory: 16 bytes of each of 128 threads at a time
     mul.lo.u32 %r1, %tx, 16;
     mov.u32 %r2, tile;
     cvt.u64.u32 %rd1, %r1;
@@ -246,6 +244,15 @@ fill:
     add.u32 %r4, %r4, 2048;
     setp.lt.u32 %p1, %r4, {size};
     @%p1 bra fill;
+"""
+"""`tile` gets the `size` bytes that the first argument points to; %r2 is its address."""
+
+REGISTERS = """
+    .reg .{kind} %acc<{count}>;
+    .reg .b32 %av<4>, %meta, %wide;
+"""
+
+OPERANDS = """\
     {proxy}
     bar.sync 0;
     // registers
@@ -283,7 +290,7 @@ def body(case: Case, a: Bytes, b: Bytes, *, multiply: str = "", proxy: str = "")
     several = "\n".join("    " + case.instruction for _ in range(case.repeat))
     line = case.k * case.width // 8
     a_line = line // (1 + case.sparse)
-    return BODY.format(
+    return (REGISTERS + FILL + OPERANDS).format(
         kind=kind,
         count=count,
         size=a.size + b.size,
