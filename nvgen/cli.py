@@ -28,11 +28,14 @@ from nvgen.commands.explanations.options import add_options as add_explain_optio
 from nvgen.commands.layouts.draw_options import add_options as add_draw_options
 from nvgen.commands.tune_options import add_options as add_tune_options
 
-OK, WRONG, USAGE, INTERNAL, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 70, 141, 130
+OK, WRONG, USAGE, INTERNAL, PIPE_CLOSED = 0, 1, 2, 70, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit status; nothing but `SystemExit` for usage is raised."""
+    """Run one command and give its exit status.
+
+    Raises: SystemExit for usage, KeyboardInterrupt.
+    """
     try:
         _prepare_streams()
         return _guarded(argv)
@@ -42,8 +45,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError:
         _abandon_output()  # not even standard error takes more
         return USAGE
-    except KeyboardInterrupt:
-        return INTERRUPTED
 
 
 def _guarded(argv: Sequence[str] | None) -> int:

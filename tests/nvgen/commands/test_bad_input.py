@@ -7,6 +7,7 @@ and what ptxas 13.5 accepts.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 import nvgen as package
 from intrinsics.findings import InputError
 from nvgen import cli
+from nvgen.__main__ import main as console_script
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.llvm import deadly
 from tests.nvgen.programs import ADD, BAD_ALLOC, kernel
@@ -224,6 +226,33 @@ def test_memory_that_is_not_there_is_no_bug(nvgen: Nvgen, monkeypatch: pytest.Mo
     failed = nvgen("targets")
     assert failed.status == 2
     assert "error[system/memory]" in failed.text
+
+
+class _CtrlC:
+    """A finder of modules that is interrupted where one is sought."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Like Ctrl-C, in the middle of an import."""
+        if name == "nvgen.cli":
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("importing", [True, False])
+def test_ctrl_c_ends_a_command_with_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, importing: bool
+) -> None:
+    """128 and the number of SIGINT, as from a shell's own commands."""
+    if importing:
+        monkeypatch.delitem(sys.modules, "nvgen.cli")
+        monkeypatch.setattr(sys, "meta_path", [_CtrlC(), *sys.meta_path])
+    else:
+        monkeypatch.setattr(cli, "_run_command", _interrupted)
+    assert console_script() == 128 + signal.SIGINT
+    assert capsys.readouterr() == ("", "interrupted\n")
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("extra", [[], ["--print-after", "select"]], ids=["text", "stage"])
