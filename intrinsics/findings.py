@@ -30,6 +30,16 @@ def shortened(text: str, most: int = MOST_TEXT) -> str:
     return f"{text[:head]} … {text[len(text) - (most - head) :]}"
 
 
+def shown(value: object) -> str:
+    """A value as Python writes it, whatever was given where something else belongs."""
+    try:
+        return repr(value)
+    except (
+        Exception
+    ):  # Python writes no integer of 4,301 digits, and others' repr() may do anything
+        return f"{type(value).__name__} that Python cannot write"
+
+
 class Severity(Enum):
     """The severity of a finding; members are ordered from the gravest."""
 

@@ -13,7 +13,7 @@ from dataclasses import field
 from enum import Flag, auto
 from typing import NamedTuple, TypeAlias
 
-from intrinsics.findings import input_error
+from intrinsics.findings import input_error, shown
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_SHARED
 
@@ -318,7 +318,7 @@ def parse_target(said: object) -> Target:
 
     Raises: InputError, with the nearest names, when there is none.
     """
-    text = said if isinstance(said, str) else repr(said)
+    text = said if isinstance(said, str) else shown(said)
     found = TARGETS.get(text)
     if found is not None:
         return found
@@ -365,14 +365,14 @@ def parse_ptx(said: object) -> Ptx:
 
     Raises: InputError when nvgen knows no such version.
     """
-    text = said if isinstance(said, str) else f"{said!r}, which is no string"
+    text = said if isinstance(said, str) else f"{shown(said)}, which is no string"
     match = re.fullmatch(r"(\d{1,9})\.(\d{1,9})", text, re.ASCII)
     version = Ptx(int(match[1]), int(match[2])) if match else None
     if version in PTX_VERSIONS:
         return version
     raise input_error(
         "ptx/version-unknown",
-        f"unknown PTX version '{said}'",
+        f"unknown PTX version {shown(said)}",
         got=text,
         expected=f"{PTX_VERSIONS[0]} to {PTX_VERSIONS[-1]} (7.0…7.8, 8.0…8.8, 9.0…9.5)",
         hint="leave it out: nvgen then takes the lowest version that the program needs",

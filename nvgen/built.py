@@ -99,7 +99,8 @@ class Kernel:
         """
         from nvgen.compilation.compile_text import compile_text
 
-        chosen, shape = options.target or self.target, options.shape
+        chosen = self.target if options.target is None else options.target
+        shape = options.shape
         if chosen is None:
             raise refuse("a kernel is compiled for a target", expected="compile(target=…)")
         is_asked = options.level in LAUNCH_LEVELS and shape.smem is None

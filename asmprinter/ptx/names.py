@@ -157,7 +157,7 @@ _RANK = {cls: rank for rank, cls in enumerate(sorted(ScalarType, key=_declaratio
 """The order in which registers are declared, by class."""
 
 
-_NUMBERED = re.compile(r"(.*[^\d])(0|[1-9]\d*)")
+_NUMBERED = re.compile(r"(.*[^0-9])(0|[1-9][0-9]*)")
 
 
 def _shared_prefixes(groups: Sequence[Sequence[str]]) -> set[str]:

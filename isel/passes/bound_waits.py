@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from intrinsics.findings import Finding, Severity, input_error
+from intrinsics.findings import Finding, Severity, input_error, shown
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     Export,
@@ -88,7 +88,7 @@ def _limit(seconds: object) -> float:
     raise input_error(
         "bound-waits/seconds",
         "no such limit of a wait",
-        got=f"{seconds!r} s",
+        got=f"{shown(seconds)} s",
         expected=f"more than 0 and at most {MOST_SECONDS:g} s",
     )
 

@@ -53,7 +53,9 @@ class _Parameters(dict[str, Argument]):
     """The parameters of a kernel by name."""
 
     def __missing__(self, name: str) -> Argument:
-        raise KeyError(f"no parameter {name!r}: the kernel has {', '.join(self) or 'none'}")
+        raise KeyError(
+            f"no parameter {described(name)}: the kernel has {', '.join(self) or 'none'}"
+        )
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, TypeVar, Unpack
 
-from intrinsics.findings import Details, Finding, InputError, error_of
+from intrinsics.findings import Details, Finding, InputError, error_of, shown
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.calling.callers import place_of_caller
 
@@ -24,13 +24,17 @@ def refuse(message: str, *, rule: str = "value", **details: Unpack[Details]) -> 
     return InputError([error_of(f"builder/{rule}", message, place_of_caller(), **details)])
 
 
+MOST = 1 << 63
+"""Of the numbers that say how many; all have lower limits."""
+
+
 def whole(value: object, what: str, least: int = 1) -> int:
     """A whole number that is known while the kernel is built, Python's or numpy's.
 
     Raises: InputError for anything else, and for less than `least`.
     """
     number = index_of(value)
-    if number is None or number < least:
+    if number is None or not least <= number < MOST:
         raise refuse(f"no {what}", got=described(value), expected=f"a whole number from {least}")
     return number
 
@@ -54,7 +58,7 @@ def check_name(what: str, name: str, taken: Collection[str] = ()) -> None:
     """
     if not name or name in taken:
         expected = f"none of {', '.join(taken)}" if taken else "a name"
-        raise refuse(f"{what} has a name of its own", got=repr(name), expected=expected)
+        raise refuse(f"{what} has a name of its own", got=shown(name), expected=expected)
     if len(name) > MOST_LETTERS:
         expected = f"at most {MOST_LETTERS}"
         raise refuse(f"{what} has too long a name", got=f"{len(name)} letters", expected=expected)
@@ -64,7 +68,7 @@ def described(value: object) -> str:
     """The description of a value: of a number of the kernel also its type, as in `Float (f32)`."""
     type_ = type(value)
     if not type_.__module__.startswith("nvgen."):
-        return repr(value)
+        return shown(value)
     words = getattr(value, "words", "") if hasattr(type_, "bits") else ""
     return f"{type_.__name__} ({words})" if words else type_.__name__
 
@@ -252,6 +256,7 @@ class Named:
 
     __slots__ = ()
 
+    __array_ufunc__ = None  # beside one of numpy's arrays its own operators are asked
     a_thing: ClassVar[str] = ""
     elsewhere: ClassVar[Mapping[str, str]]
 

@@ -166,12 +166,12 @@ def _fails(findings: Sequence[Finding], *, strict: bool) -> bool:
 def _shape(arguments: argparse.Namespace) -> LaunchShape:
     """How the kernels are launched, as far as the command says it."""
     from nvgen.commands.given.shape import parse_box, parse_dim3
-    from nvgen.launching.launches import check_dynamic
+    from nvgen.launching.launches import dynamic_size
 
     def size(name: str) -> tuple[int, ...]:
         given = getattr(arguments, name)
         return parse_dim3(given, name) if given is not None else ()
 
     boxes = tuple(parse_box(text) for text in arguments.box)
-    check_dynamic(arguments.smem)
-    return LaunchShape(size("grid"), size("block"), size("cluster"), arguments.smem, boxes)
+    dynamic = dynamic_size(arguments.smem)
+    return LaunchShape(size("grid"), size("block"), size("cluster"), dynamic, boxes)

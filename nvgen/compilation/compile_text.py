@@ -32,7 +32,7 @@ from nvgen.compilation.judgement import check_certain, eased, warn
 from nvgen.compilation.nesting import nesting_limit
 from nvgen.compilation.options import Options, no_target
 from nvgen.compilation.stages import Stages, stages_of
-from nvgen.launching.launches import Dim3, check_dynamic, dim3
+from nvgen.launching.launches import Dim3, dim3, dynamic_size
 from nvgen.llvm.reading import parse, promoted
 from nvgen.optimizer.pipeline import default_level
 
@@ -49,12 +49,11 @@ def shape_of(
     """
     if grid is None and block is None and cluster is None and smem is None:
         return UNKNOWN_SHAPE
-    check_dynamic(smem)
     return LaunchShape(
         dim3(grid) if grid is not None else (),
         dim3(block, "block") if block is not None else (),
         dim3(cluster, "cluster") if cluster is not None else (),
-        smem,
+        dynamic_size(smem),
     )
 
 

@@ -37,6 +37,7 @@ from nvgen.launching.launches import (
     check_launch,
     check_shape,
     dim3,
+    dynamic_size,
     grid_of,
     kernel_of,
     three,
@@ -238,7 +239,7 @@ class Compiled:
         check_switch("run", "races", races)
         check_named(named, self.kernel.names if self.kernel else None)
         with by_names(self._names):
-            function = kernel_of(self.module, kernel or self._only_kernel())
+            function = self._function(kernel)
             sizes = grid_of(grid, args, named)
             shape = self._shape_of(function, sizes, block, dim3(cluster, "cluster"), smem)
             arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
@@ -262,7 +263,7 @@ class Compiled:
         """
         chosen = dim3(block if block is not None else required_block(function), "block")
         check_shape(function, grid, chosen)
-        dynamic = self._dynamic_shared() if smem is None else smem
+        dynamic = self._dynamic_shared() if smem is None else dynamic_size(smem)
         shape = LaunchShape(grid, chosen, cluster, dynamic)
         check_launch(self.module, function, self.target, shape, self.file)
         return shape
@@ -377,7 +378,7 @@ class Compiled:
         """
         from nvgen.driver.launch import load_kernel
 
-        function = kernel_of(self.module, kernel or self._only_kernel())
+        function = self._function(kernel)
         required = function.launch.reqntid
         return load_kernel(
             self.final,
@@ -424,6 +425,11 @@ class Compiled:
             timeout=timeout,
         )
         return Statistics(milliseconds=took)
+
+    def _function(self, kernel: str) -> MachineFunction:
+        """The kernel called so, or the only one."""
+        is_named = not isinstance(kernel, str) or kernel
+        return kernel_of(self.module, kernel if is_named else self._only_kernel())
 
     def _only_kernel(self) -> str:
         return only_kernel(self.module)

@@ -77,10 +77,8 @@ def extension_of(
 
     Raises: InputError for a pass or a rule that cannot be called.
     """
-    if not (passes or rules or contract or lineinfo or cuda_atomics):
-        return PLAIN
     for name, given in (("passes", passes), ("rules", rules)):
-        is_list = isinstance(given, Iterable)
+        is_list = isinstance(given, (list, tuple))
         if not is_list or not all(map(callable, given)):
             wrong = next(one for one in given if not callable(one)) if is_list else given
             raise input_error(

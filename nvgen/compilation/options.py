@@ -5,9 +5,7 @@ Layer: nvgen.
 
 from __future__ import annotations
 
-import reprlib
-
-from intrinsics.findings import InputError, input_error
+from intrinsics.findings import InputError, input_error, shown
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import LEVELS
@@ -41,14 +39,14 @@ class Options:
             raise input_error(
                 "compile/opt",
                 "no such optimisation level",
-                got=repr(self.opt),
+                got=shown(self.opt),
                 expected="0, 1, 2 or 3",
             )
-        if self.level not in LEVELS:
+        if type(self.level) is not str or self.level not in LEVELS:
             raise input_error(
                 "compile/level",
                 "no such verification level",
-                got=repr(self.level),
+                got=shown(self.level),
                 expected=", ".join(LEVELS),
             )
         extension = self.extension
@@ -68,7 +66,7 @@ def patterns_of(allow: object) -> tuple[str, ...]:
     raise input_error(
         "compile/allow",
         "these are no rules",
-        got=reprlib.repr(allow),
+        got=shown(allow),
         expected="a list of their ids, as findings give them; * stands for anything",
         hint=f"allow=[{allow!r}]" if isinstance(allow, str) and len(allow) < 60 else "",
     )
@@ -76,11 +74,11 @@ def patterns_of(allow: object) -> tuple[str, ...]:
 
 def check_switch(of: str, name: str, given: object) -> None:
     """Check that an option is on or off: text, "no" among it, would be on."""
-    if given and not isinstance(given, bool):
+    if not isinstance(given, bool):
         raise input_error(
             f"{of}/{name.replace('_', '-')}",
             f"{name} is neither on nor off",
-            got=repr(given),
+            got=shown(given),
             expected="True or False",
             hint=f"{name}=True",
         )

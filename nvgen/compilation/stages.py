@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from intrinsics.findings import shown
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
 
@@ -36,8 +37,8 @@ class Stages(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         texts = self._all()
-        if name not in texts:
-            raise KeyError(f"no stage {name!r}: there are {', '.join(texts) or 'none'}")
+        if not isinstance(name, str) or name not in texts:
+            raise KeyError(f"no stage {shown(name)}: there are {', '.join(texts) or 'none'}")
         return texts[name]
 
     def __iter__(self) -> Iterator[str]:

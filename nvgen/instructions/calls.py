@@ -115,7 +115,7 @@ class IntrinsicCalls(BuilderBase):
         if operand is None and argument.name not in operands:
             return [(type_, ir.Constant(type_, 0))]
         if operand is None or isinstance(operand, Sequence):
-            raise refuse(f"no {argument.name}", got=repr(operand), expected=str(type_))
+            raise refuse(f"no {argument.name}", got=described(operand), expected=str(type_))
         return [(type_, self.raw(operand, type_))]
 
     def _long(self, words: Vector) -> ir.Value:

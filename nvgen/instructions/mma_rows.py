@@ -22,7 +22,7 @@ from intrinsics.modifiers.wgmma import MatrixType, WgmmaShape, shapes
 from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
 from intrinsics.rows.wgmma_families import FAMILY_OF, INT
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import described, refuse
+from nvgen.calling.refusals import described, index_of, refuse
 from nvgen.instructions.base import BuilderBase
 from nvgen.instructions.rules import Draft, following
 from nvgen.values.numbers import Int, IntLike
@@ -166,8 +166,8 @@ def wgmma_accumulator(b: BuilderBase, n: int, type: ScalarType = T.F32) -> Accum
     Raises: InputError when no wgmma has such a D.
     """
     widths = [shape.n for shape in shapes(INT.k, integers=type is T.S32)]
-    if n not in widths or type not in (T.F32, T.F16, T.S32):
-        got = f"64 by {n} of {_name(type)}"
+    if index_of(n) not in widths or type not in (T.F32, T.F16, T.S32):
+        got = f"64 by {described(n)} of {_name(type)}"
         expected = f"f32, f16 or s32; n: {', '.join(map(str, widths))}"
         raise _refuse_wgmma("no multiply of a warpgroup has such a D", got=got, expected=expected)
     element = ir.FloatType() if type is T.F32 else ir.IntType(32)

@@ -122,7 +122,7 @@ def rank(draft: Draft) -> None:
 def rank_of(coords: object) -> Dim:
     """The rank of a tensor copy with these coordinates."""
     if not isinstance(coords, Sequence):
-        raise refuse("no coordinates", got=repr(coords), expected="(x, y), innermost first")
+        raise refuse("no coordinates", got=described(coords), expected="(x, y), innermost first")
     if not 1 <= len(coords) <= 5:
         raise refuse("TMA rank must be in the range 1..5", got=str(len(coords)), expected="1..5")
     return Dim(f"{len(coords)}d")

@@ -25,7 +25,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 from intrinsics.collector import paused_collector
-from intrinsics.findings import AssemblerError, input_error
+from intrinsics.findings import AssemblerError, input_error, shown
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.kernel_code.code import MachineCode, machine_code
 from nvgen.kernel_code.files import is_trusted, read, write
@@ -67,10 +67,14 @@ class CodeCache:
     def __post_init__(self) -> None:
         if not isinstance(self.folder, (str, os.PathLike)):
             raise input_error(
-                "code-cache/folder", "this is no folder", got=repr(self.folder),
+                "code-cache/folder", "this is no folder", got=shown(self.folder),
                 expected="a path: CodeCache(Path(…)), CodeCache() has the user's",
             )  # fmt: skip
         object.__setattr__(self, "folder", Path(self.folder))
+        if not isinstance(self.limit, (int, float)):
+            raise input_error(
+                "code-cache/limit", "this is no limit", got=shown(self.limit), expected="bytes",
+            )  # fmt: skip
 
     def code(
         self, kernel: Kernel, target: str | None = None, opt: int | None = None
@@ -79,7 +83,9 @@ class CodeCache:
 
         Raises: InputError for what is no kernel; what `Kernel.compile` does; AssemblerError.
         """
-        if not hasattr(kernel, "dynamic_shared"):
+        from nvgen.built import Kernel
+
+        if not isinstance(kernel, Kernel):
             raise input_error(
                 "code-cache/kernel", "this is no kernel", got=type(kernel).__name__,
                 expected="what KernelBuilder.finish gives",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from intrinsics.findings import input_error
+from intrinsics.findings import input_error, shown
 from intrinsics.mir import MachineFunction, Module
 from nvgen.launching.launches import DEVICES, Dim3, three
 
@@ -21,15 +21,18 @@ def check_device(device: str, schedule: str = "early") -> None:
 
     Raises: InputError.
     """
-    if device not in DEVICES:
+    if type(device) is not str or device not in DEVICES:
         raise input_error(
-            "run/device", f"no device {device!r}", got=repr(device), expected=" or ".join(DEVICES)
+            "run/device",
+            f"no device {shown(device)}",
+            got=shown(device),
+            expected=" or ".join(DEVICES),
         )
     if device != "sim" and schedule != "early":
         raise input_error(
             "run/schedule",
             "a GPU has its own schedule",
-            got=repr(schedule),
+            got=shown(schedule),
             expected='no schedule, or device="sim"',
         )
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import SupportsIndex, TypeAlias
 
-from intrinsics.findings import InputError, errors, input_error
+from intrinsics.findings import InputError, errors, input_error, shown
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_THREADS
 from intrinsics.mir import MachineFunction, Module
@@ -37,6 +37,10 @@ class Statistics:
     milliseconds: float | None = None
 
 
+_MOST_BITS = 4096
+"""Of a size: Python writes no longer integers; the limits of launches are lower, and rules."""
+
+
 def dim3(size: object, what: str = "grid") -> Dim3:
     """A launch dimension from one number, or from one to three; `what` is its name in errors.
 
@@ -45,12 +49,13 @@ def dim3(size: object, what: str = "grid") -> Dim3:
     sizes = size if isinstance(size, (tuple, list)) else [size]
     with contextlib.suppress(TypeError):  # as numpy's arrays raise, which have an index by name
         whole = [operator.index(n) for n in sizes if isinstance(n, (int, SupportsIndex))]
-        if len(whole) == len(sizes) and 1 <= len(whole) <= 3:
+        fit = len(whole) == len(sizes) and all(n.bit_length() <= _MOST_BITS for n in whole)
+        if fit and 1 <= len(whole) <= 3:
             return three(whole)
     raise input_error(
         f"run/{what}",
         f"no size of a {what}",
-        got=repr(size),
+        got=shown(size),
         expected="a whole number, or a tuple of one to three",
     )
 
@@ -62,7 +67,10 @@ def grid_of(grid: Grid, args: Sequence[object], named: Mapping[str, object]) -> 
     """
     if not callable(grid):
         return dim3(grid)
-    signature = inspect.signature(grid)
+    try:
+        signature = inspect.signature(grid)
+    except ValueError:  # one of C's may have none
+        return dim3(grid(*args, **named))
     try:
         signature.bind(*args, **named)
     except TypeError as error:
@@ -86,12 +94,12 @@ def kernel_of(module: Module, name: str) -> MachineFunction:
 
     Raises: InputError when there is none.
     """
-    found = module.function(name)
+    found = module.function(name) if isinstance(name, str) else None
     if found is not None and found.is_kernel:
         return found
     names = ", ".join(f.name for f in module.functions if f.is_kernel)
     expected = names or "a kernel"
-    raise input_error("run/kernel", f"no kernel '{name}'", got=str(name), expected=expected)
+    raise input_error("run/kernel", f"no kernel {shown(name)}", got=shown(name), expected=expected)
 
 
 def check_shape(function: MachineFunction, grid: Dim3, block: Dim3) -> None:
@@ -130,18 +138,23 @@ def boxes_of(function: MachineFunction, arguments: Sequence[object]) -> tuple[tu
     )
 
 
-def check_dynamic(smem: object) -> None:
-    """Check a size of dynamic shared memory; None is one that is not known.
+def dynamic_size(smem: object) -> int | None:
+    """A size of dynamic shared memory; None is one that is not known.
 
-    Raises: InputError.
+    Raises: InputError for what is no size.
     """
-    if smem is not None and not (isinstance(smem, SupportsIndex) and operator.index(smem) >= 0):
-        raise input_error(
-            "run/shared-memory",
-            "no size of dynamic shared memory",
-            got=f"{smem!r} bytes",
-            expected="a whole number, 0 or more",
-        )
+    if smem is None:
+        return None
+    with contextlib.suppress(TypeError):
+        size = operator.index(smem)  # type: ignore[arg-type]  # whatever has none is told so
+        if size >= 0 and size.bit_length() <= _MOST_BITS:
+            return size
+    raise input_error(
+        "run/shared-memory",
+        "no size of dynamic shared memory",
+        got=f"{shown(smem)} bytes",
+        expected="a whole number, 0 or more",
+    )
 
 
 def check_launch(
@@ -153,7 +166,6 @@ def check_launch(
 
     Raises: InputError.
     """
-    check_dynamic(shape.smem)
     cluster = () if shape.cluster == (1, 1, 1) and function.launch.cluster else shape.cluster
     meant = replace(shape, cluster=cluster)
     wrong = errors(judge_launch(module, function, target, meant))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.element import ElementType
-from intrinsics.findings import InputError, input_error
+from intrinsics.findings import InputError, input_error, shown
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
@@ -108,12 +108,12 @@ def number_bytes(param: Param, value: Number) -> bytes:
         try:
             return struct.pack("<f" if param.size == 4 else "<d", float(value))
         except OverflowError:
-            raise misfit(param, f"the number {value}") from None
+            raise misfit(param, f"the number {shown(value)}") from None
     if param.is_pointer or param.type is ScalarType.B8 or isinstance(value, (float, np.floating)):
-        raise misfit(param, f"the number {value}")
+        raise misfit(param, f"the number {shown(value)}")
     bits = 8 * param.size
     if not -(1 << bits - 1) <= int(value) < 1 << bits:
-        raise misfit(param, f"the number {value}")
+        raise misfit(param, f"the number {shown(value)}")
     return (int(value) & ((1 << bits) - 1)).to_bytes(param.size, "little")
 
 

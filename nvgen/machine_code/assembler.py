@@ -82,7 +82,7 @@ def assemble(
         )
     with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
         source, cubin = Path(folder, "in.ptx"), Path(folder, "out.cubin")
-        source.write_text(ptx)
+        source.write_text(ptx, "utf-8", "backslashreplace")
         command = [str(ptxas), "-v", f"-arch={arch or target.renamed_to}", str(source), "-o"]
         done = run_tool([*command, str(cubin), *(["-lineinfo"] if lineinfo else [])])
         log = done.stdout + done.stderr

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
 from intrinsics.limits import MOST_SHARED, STATIC_SHARED
-from nvgen.calling.refusals import check_name, refuse, whole
+from nvgen.calling.refusals import check_name, described, refuse, whole
 from nvgen.instructions.roles import Roles
 from nvgen.launching.tensor_map import SIZE
 from nvgen.shared_memory.tiles import (
@@ -261,7 +261,7 @@ class SharedMemory(Roles):
 def two(shape: object) -> tuple[int, int]:
     """Rows and K of a tile."""
     if not isinstance(shape, (tuple, list)) or len(shape) != 2:
-        raise refuse("no shape of a tile", got=repr(shape), expected="(rows, K)")
+        raise refuse("no shape of a tile", got=described(shape), expected="(rows, K)")
     return whole(shape[0], "number of rows"), whole(shape[1], "number of elements along K")
 
 

@@ -79,7 +79,7 @@ def tile_box(
 def box_of(box: object) -> tuple[int, ...]:
     """The elements of a box of a tensor map, outermost first."""
     if not isinstance(box, (tuple, list)) or not box:
-        raise refuse("no box of a tensor map", got=repr(box), expected="(…, rows, columns)")
+        raise refuse("no box of a tensor map", got=described(box), expected="(…, rows, columns)")
     return tuple(whole(n, "number of elements of a box") for n in box)
 
 

@@ -19,7 +19,7 @@ from nvgen.shared_memory.protocols import Counted, Protocols
 from nvgen.shared_memory.tiles import RingTile, SharedScales, SharedTile, Tiles
 from nvgen.values.number_types import u16, u32
 from nvgen.values.numbers import Int, IntLike, WordLike
-from nvgen.values.pointers import Barrier, Barriers, Pointer, index_of
+from nvgen.values.pointers import Barrier, Barriers, Pointer, index_below
 
 _WARPS = 4
 _PAIR = 0b11
@@ -146,7 +146,7 @@ class TileRing:
 
         Raises: InputError for an index that is known and too large.
         """
-        known = index_of(stage, self.stages, "the ring")
+        known = index_below(stage, self.stages, "the ring")
         number = known if isinstance(known, Int) else self.builder.const(known)
         tiles = tuple(tile[number] for tile in self.tiles)
         return Slot(number, tiles, self.full[number], self.notes)  # type: ignore[arg-type]  # either

@@ -15,11 +15,11 @@ from intrinsics.element import ElementType, Major
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import OF_TILES, Named, refuse
+from nvgen.calling.refusals import OF_TILES, Named, described, refuse
 from nvgen.launching.tensor_map import SWIZZLES
 from nvgen.values.number_types import constant, f32
 from nvgen.values.numbers import Int, IntLike
-from nvgen.values.pointers import Pointer, index_of
+from nvgen.values.pointers import Pointer, index_below
 
 PLAIN_SPAN = 16
 """Bytes that lie together without swizzling, and in most swizzlings."""
@@ -40,7 +40,7 @@ def check_element(dtype: object) -> None:
     if not isinstance(dtype, ElementType):
         known = "ElementType: " + ", ".join(element.name for element in ElementType)
         hint = "from nvgen import ElementType"
-        raise refuse("no type of elements", got=repr(dtype), expected=known, hint=hint)
+        raise refuse("no type of elements", got=described(dtype), expected=known, hint=hint)
 
 
 @guarded
@@ -222,7 +222,7 @@ class SharedTile(Named):
         if self.bits != self.dtype.bits or self.bits < _BYTE:
             got = f"{self.dtype.value}, {self.bits} bits each"
             raise refuse(f"tile {self.name} has no elements with addresses", got=got)
-        row, k = index_of(row, self.rows, self.name), index_of(k, self.k, self.name)
+        row, k = index_below(row, self.rows, self.name), index_below(k, self.k, self.name)
         line, along = (row, k) if self.major is Major.K else (k, row)
         number = line if isinstance(line, Int) else Int(self.pointer.builder, constant(line, 32))
         byte = along * (self.bits // _BYTE)
@@ -409,5 +409,5 @@ class Tiles(Generic[Tile]):
 
         Raises: InputError for what is no number, or one that is known and too large.
         """
-        away = index_of(number, self.count, self.first.name) * self.first.extent
+        away = index_below(number, self.count, self.first.name) * self.first.extent
         return replace(self.first, pointer=self.first.pointer + away)  # type: ignore[type-var]  # tiles are dataclasses

@@ -77,10 +77,9 @@ def scalar_type(dtype: object) -> ScalarType:
     """The type of a number as a scalar's."""
     if isinstance(dtype, ElementType):
         dtype = next((t for t in ScalarType if t.value == dtype.value), dtype)
-    if dtype in _INTEGERS or dtype in _FLOATS or dtype in PAIRS:
-        assert isinstance(dtype, ScalarType)
+    if isinstance(dtype, ScalarType) and dtype in (*_INTEGERS, *_FLOATS, *PAIRS):
         return dtype
-    got = str(dtype.value) if isinstance(dtype, NumberType) else repr(dtype)
+    got = str(dtype.value) if isinstance(dtype, NumberType) else described(dtype)
     expected = "i8 to i64, u8 to u64, e4m3, e5m2, f16, bf16, f32, f64, f16x2, bf16x2 or f32x2"
     hint = "from nvgen import f32, bf16, i32, …"
     raise refuse("no type of numbers", got=got, expected=expected, hint=hint)
@@ -182,7 +181,8 @@ def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
         expected = f"i{bits}, or a whole number"
         raise refuse("no integer", got=described(given), expected=expected, hint=instead(given))
     if not -(1 << max(bits - 1, 1)) <= value < 1 << bits - (signed and bits > 1):
-        raise refuse(f"{value} does not fit into {bits} bits", got=str(value), expected=f"i{bits}")
+        told = described(value)
+        raise refuse(f"{told} does not fit into {bits} bits", got=told, expected=f"i{bits}")
     return ir.Constant(ir.IntType(bits), value)
 
 

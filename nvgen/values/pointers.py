@@ -18,7 +18,7 @@ from intrinsics.descriptors.smem_desc import ADDRESS_LIMIT, Swizzle
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import OF_POINTERS, Named, described, refuse, whole
+from nvgen.calling.refusals import OF_POINTERS, Named, described, index_of, refuse, whole
 from nvgen.values.number_types import (
     constant,
     element_of,
@@ -176,10 +176,10 @@ class Pointer(Named):
 
         Raises: InputError for a pointer without a number type, and for what is no integer.
         """
-        if not isinstance(index, (Int, SupportsIndex)):
+        offset = self._wide(index) if isinstance(index, Int) else index_of(index)
+        if offset is None:
             raise refuse("no index", got=described(index), expected="x[i]: one whole number")
         size = self.typed().bits // 8
-        offset = self._wide(index) if isinstance(index, Int) else index
         return self + offset * size
 
     def __getitem__(self, index: IntLike) -> Number:
@@ -262,7 +262,7 @@ class Barriers:
 
         Raises: InputError for what is no number, or one that is known and too large.
         """
-        return Barrier(self.name, self.first + index_of(number, self.count, self.name) * 8)
+        return Barrier(self.name, self.first + index_below(number, self.count, self.name) * 8)
 
 
 def pointer_of(mbar: object) -> Pointer:
@@ -273,13 +273,15 @@ def pointer_of(mbar: object) -> Pointer:
     return mbar.pointer
 
 
-def index_of(number: object, count: int, name: str) -> IntLike:
+def index_below(number: object, count: int, name: str) -> IntLike:
     """The number of one of `count` things called `name`."""
     if isinstance(number, Int):
         return number
     known = operator.index(number) if isinstance(number, SupportsIndex) else None
     if known is None or not 0 <= known < count:
-        raise refuse(f"{name} has no such number", got=repr(number), expected=f"0..{count - 1}")
+        raise refuse(
+            f"{name} has no such number", got=described(number), expected=f"0..{count - 1}"
+        )
     return known
 
 
@@ -367,7 +369,7 @@ def checked_align(align: int | None, least: int) -> int:
     if align is None:
         return least
     if not isinstance(align, int) or align < 1 or align & align - 1:
-        raise refuse("no alignment", got=repr(align), expected="a power of two, in bytes")
+        raise refuse("no alignment", got=described(align), expected="a power of two, in bytes")
     return align
 
 

@@ -6,6 +6,7 @@ Directives; Performance-Tuning Directives.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -341,8 +342,24 @@ HEADERS = (
 )
 
 
+EIGHTS = module(
+    '.global .align 8 .b8 g[8] = {8, 0x08};\n.file 8 "x.cu", 8, 8',
+    ".reg .b32 r<8>; .reg .f64 d; mov.u32 r1, 8; mov.f64 d, 8.8; .loc 8 8 8\n",
+    ".param .align 8 .b8 p[8]",
+    bounds=".maxntid 8",
+)
+
+
+def with_other_digits() -> Iterator[str]:
+    """An eight of another script in place of each."""
+    yield EIGHTS
+    for found in re.finditer("8", EIGHTS):
+        yield f"{EIGHTS[: found.start()]}\u0668{EIGHTS[found.end() :]}"
+
+
 def modules() -> Iterator[str]:
     """All of them."""
+    yield from with_other_digits()
     yield from typed()
     yield from initialised()
     yield from map(module, (*TOPS, *SPACES))

@@ -20,6 +20,9 @@ from nvgen.launching.launches import dim3
 from tests.each import each
 from tests.nvgen.programs import ADD, kernel
 
+BEYOND_WRITING = 10**4300
+"""Python writes integers of at most 4,300 digits."""
+
 _POINTER = Param("x", ScalarType.U64, 8, 8)
 DOUBLE = kernel(
     "  %p = getelementptr i8, ptr addrspace(1) %x, i64 0\n"
@@ -43,22 +46,27 @@ def refusal(**options: object) -> tuple[str, str, str]:
     [
         ({"target": None}, "target/missing", ""),
         ({"target": 90}, "target/unknown", "90"),
+        ({"target": BEYOND_WRITING}, "target/unknown", "int that Python cannot write"),
         ({"target": ["sm_90a"]}, "target/unknown", "['sm_90a']"),
         ({"ptx": 8.6}, "ptx/version-unknown", "8.6, which is no string"),
         ({"opt": "3"}, "compile/opt", "'3'"),
         ({"opt": True}, "compile/opt", "True"),
+        ({"level": np.zeros(1)}, "compile/level", "array([0.])"),
         ({"level": None}, "compile/level", "None"),
         ({"bound_waits": "1"}, "bound-waits/seconds", "'1' s"),
         ({"contract": "no"}, "compile/contract", "'no'"),
         ({"lineinfo": "yes"}, "compile/lineinfo", "'yes'"),
+        ({"cuda_atomics": None}, "compile/cuda-atomics", "None"),
         ({"cuda_atomics": 1}, "compile/cuda-atomics", "1"),
         ({"keep_stages": "no"}, "compile/keep-stages", "'no'"),
+        ({"smem": BEYOND_WRITING}, "run/shared-memory", "int that Python cannot write bytes"),
         ({"text": "define void @f() {\n  ret\0 void\n}\n"}, "llvm/syntax", "U+0000"),
         ({"text": "; \udc80\n"}, "llvm/syntax", "U+DC80"),
         ({"text": Path("kernel.ll")}, "compile/module", type(Path()).__name__),
         ({"passes": 3}, "compile/passes", "int"),
         ({"passes": [3]}, "compile/passes", "int"),
         ({"passes": print}, "compile/passes", "builtin_function_or_method"),
+        ({"passes": iter([print])}, "compile/passes", "list_iterator"),
         ({"passes": [lambda: None]}, "compile/passes", "too many positional arguments"),
         ({"rules": [lambda module: 3]}, "compile/rules", "int"),
         ({"rules": [lambda module: ["wrong"]]}, "compile/rules", "str"),
@@ -115,11 +123,16 @@ def test_a_character_is_reported_with_its_place() -> None:
         ({"block": (1, 1, 1, 1)}, "run/block"),
         ({"block": 32, "grid": (1, 2.5)}, "run/grid"),
         ({"block": 32, "grid": np.array([1, 2])}, "run/grid"),
+        ({"block": 32, "grid": BEYOND_WRITING}, "run/grid"),
         ({"block": 32, "cluster": "2"}, "run/cluster"),
         ({"block": 32, "smem": "1"}, "run/shared-memory"),
         ({"block": 32, "smem": 1.5}, "run/shared-memory"),
+        ({"block": 32, "smem": np.zeros(2)}, "run/shared-memory"),
+        ({"block": 32, "kernel": np.zeros(2)}, "run/kernel"),
         ({"block": 32, "schedule": None}, "run/schedule"),
         ({"block": 32, "schedule": 1}, "run/schedule"),
+        ({"block": 32, "device": np.zeros(2)}, "run/device"),
+        ({"block": 32, "races": None}, "run/races"),
         ({"block": 32, "device": None}, "run/device"),
         ({"block": 32, "shedule": "late"}, "run/arguments"),
         ({"block": 32, "dependent": True}, "run/dependent"),
@@ -186,6 +199,8 @@ def test_a_stage_that_is_none_is_told_those_there_are() -> None:
     compiled = nvgen.compile(DOUBLE, target="sm_90a")
     with pytest.raises(KeyError, match="no stage 'isel': there are select, "):
         compiled.stages["isel"]
+    with pytest.raises(KeyError, match="no stage \\[\\]: there are select, "):
+        compiled.stages[[]]
 
 
 def test_an_option_that_is_nearly_one() -> None:

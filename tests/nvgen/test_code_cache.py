@@ -121,9 +121,11 @@ def test_a_folder_is_any_path(tmp_path: Path, compiled: list[str]) -> None:
     assert compiled == ["add"]
 
 
-def test_what_is_no_folder_and_no_kernel(tmp_path: Path) -> None:
+def test_what_is_no_folder_no_limit_and_no_kernel(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="code-cache/folder"):
         CodeCache(3)
+    with pytest.raises(InputError, match="code-cache/limit"):
+        CodeCache(tmp_path, limit="1 GB")
     with pytest.raises(InputError, match="code-cache/kernel"):
         CodeCache(tmp_path).code("add", TARGET)
 

@@ -50,7 +50,7 @@ _ATTRIBUTES = re.compile(
 
 _VARIABLE = re.compile(
     rf"(?P<linkage>(?:(?:\.(?:{'|'.join(LINKAGES)})|(?P<early>{ATTRIBUTE}))\s*+)*)"
-    rf"\.(?P<space>\w+)\s*+(?:(?P<late>{ATTRIBUTE})\s*+|\.align\s++(?P<align>\d+)\s*+)*"
+    rf"\.(?P<space>\w+)\s*+(?:(?P<late>{ATTRIBUTE})\s*+|\.align\s++(?P<align>[0-9]+)\s*+)*"
     r"(?:\.v(?P<vector>[248])\s*+)?\.(?P<type>\w+)\s++(?P<rest>.*)",
     re.DOTALL,
 )
@@ -71,7 +71,7 @@ _REGISTERS = re.compile(
 )
 
 
-_REGISTER = re.compile(rf"(?P<name>{NAME})(?:<(?P<count>\d+)>)?")
+_REGISTER = re.compile(rf"(?P<name>{NAME})(?:<(?P<count>[0-9]+)>)?")
 
 
 _MARK = re.compile(r"\{[^{}()]*+\}|[{},()]")
@@ -244,7 +244,7 @@ def _export(linkage: str) -> Export:
     return next((e for e in Export if e.value and e.value in linkage), Export.NONE)
 
 
-_LABELS = re.compile(rf"({NAME})\s*(?:<\s*(\d{{1,9}})\s*>)?")
+_LABELS = re.compile(rf"({NAME})\s*(?:<\s*([0-9]{{1,9}})\s*>)?")
 
 
 _MOST_LABELS = 1 << 16

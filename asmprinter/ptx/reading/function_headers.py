@@ -27,10 +27,10 @@ from intrinsics.mir import NOTHING_SAID, Launch, Linkage, Param, Prototype
 from intrinsics.modifiers import ScalarType
 
 _PARAM = re.compile(
-    r"\.param\s*+(?:\.align\s++(?P<align0>\d+)\s*+)?\.(?P<type>\w+)\s++"
+    r"\.param\s*+(?:\.align\s++(?P<align0>[0-9]+)\s*+)?\.(?P<type>\w+)\s++"
     r"(?:(?P<ptr>\.ptr)\s*+(?:\.(?P<space>global|shared|const|local)\s*+)?"
-    r"(?:\.align\s++(?P<align>\d+)\s++)?)?"
-    rf"(?P<name>{NAME})\s*+(?P<dims>(?:\[\s*+\d+\s*+\]\s*+)*)"
+    r"(?:\.align\s++(?P<align>[0-9]+)\s++)?)?"
+    rf"(?P<name>{NAME})\s*+(?P<dims>(?:\[\s*+[0-9]+\s*+\]\s*+)*)"
 )
 
 
@@ -47,7 +47,7 @@ _OF_CALLS = re.compile(r"\.(?:attribute|abi_preserve)")
 """Directives of functions that are called, which kernels are not."""
 
 
-_NUMBER = r"(?:0[xX][\da-fA-F]++|\d++)U?+"
+_NUMBER = r"(?:0[xX][0-9a-fA-F]++|[0-9]++)U?+"
 _NUMBERS = rf"\s++{_NUMBER}(?:\s*+,\s*+{_NUMBER})*+(?![\w.])"
 
 
@@ -165,7 +165,7 @@ def _param(text: str) -> Param:
     if type_ is ScalarType.PRED or (type_ is ScalarType.F16X2 and not match["dims"]):
         raise DeclarationError("no parameter has this type", text)
     element = max(type_.bits // 8, 1)
-    dims = [int(n) for n in re.findall(r"\d+", match["dims"])]
+    dims = [int(n) for n in re.findall(r"[0-9]+", match["dims"])]
     return Param(
         match["name"],
         ScalarType.B8 if dims else type_,

@@ -18,10 +18,10 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Address, FloatImm
 from intrinsics.modifiers import ScalarType
 
-_DECIMALS = re.compile(r"\{[-\d,\s]*+\}")
+_DECIMALS = re.compile(r"\{[-0-9,\s]*+\}")
 
 
-_OCTAL = re.compile(r"(?<!\d)0\d")
+_OCTAL = re.compile(r"(?<![0-9])0[0-9]")
 
 
 _FLOATS = {

@@ -11,10 +11,10 @@ import re
 from asmprinter.ptx.reading.instructions import InstructionReader
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
 
-_VERSION = re.compile(r"\.version[ \t\r\f]+(\d{1,9})\.(\d{1,9})(?!\S)")
+_VERSION = re.compile(r"\.version[ \t\r\f]+([0-9]{1,9})\.([0-9]{1,9})(?!\S)")
 _DEBUG = re.compile(r"\.section\s+\.debug_")
 _TARGET = re.compile(r"\.target\s+(\w+)((?:\s*,\s*\w+)*)")
-_ADDRESS_SIZE = re.compile(r"\.address_size\s+(\d+)(?!\S)")
+_ADDRESS_SIZE = re.compile(r"\.address_size\s+([0-9]+)(?!\S)")
 
 _OPTIONS = ("debug", "texmode_independent", "texmode_unified")
 

@@ -46,10 +46,10 @@ from intrinsics.targets import Target
 
 _LABEL = re.compile(rf"({NAME})\s*:(?!:)")
 _DIRECTIVE = re.compile(r"\.(\w+)")
-_FILE = re.compile(rf"\.file\s++(\d+)\s++({STRING})(?:\s*+,\s*+\d+\s*+,\s*+\d+)?")
+_FILE = re.compile(rf"\.file\s++([0-9]+)\s++({STRING})(?:\s*+,\s*+[0-9]+\s*+,\s*+[0-9]+)?")
 _LOC = re.compile(
-    r"\.loc\s+(\d+)\s+(\d+)(?:\s+\d+)?"
-    rf"(?:\s*,\s*function_name\s+{NAME}(?:\s*\+\s*\d+)?\s*,\s*inlined_at(?:\s+\d+){{3}})?"
+    r"\.loc\s+([0-9]+)\s+([0-9]+)(?:\s+[0-9]+)?"
+    rf"(?:\s*,\s*function_name\s+{NAME}(?:\s*\+\s*[0-9]+)?\s*,\s*inlined_at(?:\s+[0-9]+){{3}})?"
 )
 _SECTION = re.compile(r"\.section\s+[.\w$]+\s*\{")
 _DEFINES = re.compile(r"\.(entry|func)\b")

@@ -10,7 +10,7 @@ import math
 import time
 from dataclasses import field
 
-from intrinsics.findings import input_error
+from intrinsics.findings import input_error, shown
 from intrinsics.lazy_dataclass import dataclass
 from isel.wait_bounds import MOST_SECONDS
 
@@ -44,7 +44,7 @@ def limits_of(timeout: float | None = None, max_steps: int | None = None) -> Lim
         check_timeout(timeout)
     if max_steps is not None and (type(max_steps) is not int or max_steps < 1):
         raise input_error(
-            "run/max-steps", "no number of steps", got=repr(max_steps), expected="1 or more"
+            "run/max-steps", "no number of steps", got=shown(max_steps), expected="1 or more"
         )
     if timeout is None:
         return Limits(max_steps or MOST_STEPS)
@@ -60,6 +60,6 @@ def check_timeout(timeout: object) -> None:
         raise input_error(
             "run/timeout",
             "no number of seconds",
-            got=repr(timeout),
+            got=shown(timeout),
             expected=f"more than 0 and at most {MOST_SECONDS:g} s",
         )
