@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tests.fuzz.words import KEYWORDS
+
 ODD = "\0\n\r\t\"'%*./;:@!#[](){}<>0é\u2028\x85\x1b\ufeff\\"
 LONGEST = 60_000
 """Characters of a mutant; texts that grow beyond are cut."""
@@ -157,14 +159,16 @@ def numbers_at_ends(text: str, rng: random.Random, language: Language) -> str:
     return "".join(made)
 
 
+_ODD_NAMES = ('"a b"', '"\\00"', "x" * 300, "llvm.x", ".L", "$", "0", '"é"', "k.1", "_")
+
+
 def renamed(text: str, rng: random.Random, language: Language) -> str:
     """One name becomes another everywhere: one that is there, or one that is odd."""
     names = [token for token, kind in language.tokens(text) if kind in ("name", "local", "symbol")]
     if not names:
         return text
     old, other = rng.choice(names), rng.choice(names)
-    odd = ('"a b"', '"\\00"', "x" * 300, "llvm.x", ".L", "$", "0", '"é"', "k.1", "_")
-    new = other if rng.random() < 0.6 else old[:1] + rng.choice(odd)
+    new = other if rng.random() < 0.5 else old[:1] + rng.choice((*_ODD_NAMES, *KEYWORDS))
     return re.sub(re.escape(old) + r"(?![\w.$-])", lambda _: new, text)
 
 
@@ -205,6 +209,25 @@ def spliced(text: str, rng: random.Random, others: Sequence[str]) -> str:
     return "".join(one[: rng.randrange(len(one) + 1)] + two[rng.randrange(len(two) + 1) :])
 
 
+FUNCTION = re.compile(
+    r"^(?:define|kernel|func|\.visible|\.weak|\.extern|\.func|\.entry)\b[^;{]*?\{\n.*?^\}\n",
+    re.MULTILINE | re.DOTALL,
+)
+"""A function of LLVM IR, MIR or PTX, as they are usually written."""
+
+
+def crossed(text: str, rng: random.Random, others: Sequence[str]) -> str:
+    """A function of another text in place of one of this text's, or behind them."""
+    foreign, own = FUNCTION.findall(rng.choice(others)), list(FUNCTION.finditer(text))
+    if not foreign:
+        return text
+    new = rng.choice(foreign)
+    if not own or rng.random() < 0.4:
+        return text + new
+    old = rng.choice(own)
+    return text[: old.start()] + new + text[old.end() :]
+
+
 Spoiler = Callable[[str, random.Random], str]
 
 
@@ -219,6 +242,7 @@ def spoilt(
         lambda t, r: spoil_lines(t, r, others),
         lambda t, r: spoil_lines(t, r, others),
         lambda t, r: spliced(t, r, others),
+        lambda t, r: crossed(t, r, others),
         lambda t, r: renamed(t, r, language),
         *own,
         *own,

@@ -10,6 +10,7 @@ import re
 
 from tests.fuzz.inputs import Kind
 from tests.fuzz.mutate import Language, Spoiler, Tokens, boundary
+from tests.fuzz.wholes import assembly, copied, everywhere, retargeted
 from tests.fuzz.words import ATTRIBUTES, KINDS, LINES, NAMES, NODES, TYPES
 
 
@@ -254,12 +255,18 @@ def header(text: str, rng: random.Random) -> str:
     )) % (rng.choice((0, 1, 3, 9)), *(int(boundary(rng)) for _ in range(2))) + text  # fmt: skip
 
 
+def inline_assembly(text: str, rng: random.Random) -> str:
+    """See `assembly`."""
+    return assembly(text, rng, PTX)
+
+
+_ANY = (swap_operands, drop_operand, spoil_blocks, spoil_functions, copied, everywhere, retargeted)
 OWN: dict[Kind, tuple[Spoiler, ...]] = {
     Kind.LLVM: (
-        swap_operands, drop_operand, spoil_blocks, spoil_functions, change_type, change_type, nest,
-        attribute, metadata, metadata, foreign_line, foreign_line, other_callee, header,
+        *_ANY, change_type, change_type, nest, attribute, metadata, metadata, foreign_line,
+        foreign_line, other_callee, header, inline_assembly, inline_assembly,
     ),
-    Kind.PTX: (swap_operands, drop_operand, spoil_blocks, spoil_functions, window, nest),
-    Kind.MIR: (swap_operands, drop_operand, spoil_blocks, spoil_functions),
+    Kind.PTX: (*_ANY, window, nest),
+    Kind.MIR: _ANY,
 }  # fmt: skip
 """The spoilers of each language."""

@@ -79,3 +79,11 @@ unreachable
 """
 LINES = tuple(_LINES.strip().split("\n"))
 """Instructions that are odd at their edges; NAME stands for one of `NAMES`."""
+
+_KEYWORDS = """\
+add ret mov bra call entry func reg param visible pred b32 sm_90a WARP_SZ tid.x clock64 envreg0
+true define declare void i32 ptr asm undef zeroinitializer kernel target imm bb bb.0 RET k_param_0
+vprintf malloc __assertfail __nv_sinf llvm.used nvvm.annotations
+"""
+KEYWORDS = tuple(_KEYWORDS.split())
+"""Words of the three languages that a name may be, or may not."""
