@@ -151,7 +151,7 @@ def _passed(state: FunctionState, value: llvm.Value, cls: ScalarType) -> Scalar:
     if cls is T.B32 and value.type == PointerType(SHARED_SPACE):  # such addresses have 32 bits
         return resize(state, state.reg(ops[0], T.B64), LIMB, cls.bits)
     widths = element_widths(state, value.type)
-    if sum(widths) > cls.bits or (cls is T.PRED):
+    if cls is T.PRED or not _fits(widths, cls):
         raise _misfit(value.type, cls)
     if len(ops) == 1 and isinstance(ops[0], Imm):
         return Imm(ops[0].value & ((1 << widths[0]) - 1))
@@ -202,11 +202,10 @@ def _come_back(state: FunctionState, value: Scalar, cls: ScalarType, type_: Type
     if len(classes) == 1 and classes[0].bits == cls.bits:
         return (value,)
     widths = element_widths(state, type_)
-    if sum(widths) > cls.bits:
+    is_flag = widths == [1] and not isinstance(type_, IntType)
+    if cls is T.PRED or is_flag or not _fits(widths, cls):
         raise _misfit(type_, cls)
     results = tuple(state.new(c) for c in classes)
-    if cls is T.PRED or (widths == [1] and not isinstance(type_, IntType)):
-        raise _misfit(type_, cls)
     if cls is T.B128:
         limbs = state.two_halves(state.reg(value, cls), T.B64)
         repack(state, limbs, [64, 64], results, widths)
@@ -220,12 +219,17 @@ def _come_back(state: FunctionState, value: Scalar, cls: ScalarType, type_: Type
     return results
 
 
+def _fits(widths: Sequence[int], cls: ScalarType) -> bool:
+    """Whether elements fit a register; one of 128 bits is filled by what it holds, as in LLVM."""
+    return sum(widths) == cls.bits if cls is T.B128 else sum(widths) <= cls.bits
+
+
 def _misfit(type_: Type, cls: ScalarType) -> Unselectable:
     return Unselectable(
         "inline-asm",
         f"a value of type {type_} does not fit the register that its constraint asks for",
         op="asm",
         got=str(type_),
-        expected=f"{cls.bits} bits or less" if cls is not T.PRED else "i1",
+        expected={T.PRED: "i1", T.B128: "128 bits"}.get(cls, f"{cls.bits} bits or less"),
         hint="b is i1, h 16 bits, r and f 32, l and d 64, q 128",
     )

@@ -194,3 +194,13 @@ def refusal(text: str) -> tuple[Finding, ...]:
     with pytest.raises((SelectionError, InputError)) as error:
         nvgen.compile(text, target="sm_90a")
     return tuple(error.value.findings)
+
+
+@pytest.mark.parametrize("constraints", ["=q,q", "=q,0"])
+@pytest.mark.parametrize("type_", ["i1", "i8", "i64", "double", "<2 x i8>", "<2 x i32>"])
+def test_a_register_of_128_bits_takes_nothing_smaller(type_: str, constraints: str):
+    """LLVM's code generator fails an assertion at these."""
+    call = f'%y = call {type_} asm "mov.b128 $0, $1;", "{constraints}"({type_} zeroinitializer)'
+    with pytest.raises(SelectionError, match="does not fit the register") as caught:
+        nvgen.compile(kernel(call), target="sm_90a")
+    assert caught.value.findings[0].expected == "128 bits"
