@@ -2,7 +2,8 @@
 
 A product is waves of tiles, one for each CTA that the GPU holds at once.  A wave takes the time of
 all steps of K of a tile, or that of HBM with what it reads.  A step takes as long as the unit that
-bounds it: the tensor cores, the shared memory that copies write and these read, or L2 for all CTAs.
+bounds it: the tensor cores, the shared memory that copies write and these read, what a TPC is
+brought, or L2 for all CTAs.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class Machine:
     timings of 59.  `exits`, `follow`, `asked`, `spare`, `scatter` and `apart` were fitted to 893
     pairs of timings of about 165 products, in launches that wait, that begin when the one before
     exits and that overlap, `leave` and `back` to 12 products whose last tiles may be cut,
-    `neighbour`, `multicast`, `hidden`, `issue` and `aside` to 2,369 timings of 228 (30 November
-    2026).
+    `neighbour`, `multicast`, `hidden`, `issue` and `aside` to 2,369 timings of 228, `tpc` to the
+    same, `back` to two products (30 November 2026).
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
@@ -45,6 +46,7 @@ class Machine:
     neighbour: float = 0.6  # the part of B's rows that L2 reads once for two CTAs
     beyond: float = 4.37  # times a row of a matrix, what a row beyond its edge costs L2
     port: float = 226e3  # into one shared memory
+    tpc: float = 240e3  # into the two of a TPC, once what both ask for; twice a pair's multicast
     ragged: float = 2.34  # times the bytes where rows are no multiple of 128
     latency: float = 1.4  # of a copy, for which the ring has buffers
     clock: float = 1633.0  # cycles of a multiprocessor
@@ -65,9 +67,8 @@ class Machine:
     send: float = 30.0e3  # sums, from a CTA to others
     leave: float = 1.1  # of a tile whose parts meet in L2,
     leave_few: float = 2.96  # and where A has few rows
-    back: float = 40e3  # sums, through L2 to who adds them up
+    back: float = 43e3  # sums, through L2 to who adds them up
     multicast: float = 0.0085  # of a step, more, where CTAs share an operand
-    turned_pair: float = 0.0065  # of a step, more, where these have 64 rows of B
     both: float = 1.11  # times several waves, where CTAs share an operand and others their tile
     beside: float = 0.277  # the part of a wave's shorter time, of multiplying or of HBM, that shows
     crowd: float = 0.047  # the part of a step's shorter time, of a CTA or of L2 for all, that shows
@@ -127,6 +128,8 @@ class Fixed:
     cache: np.ndarray  # of a step of each CTA that L2 serves
     near: np.ndarray  # what of it a neighbour has asked for
     beyond: np.ndarray  # more, for each row beyond an edge
+    brought: np.ndarray  # of a step of the two CTAs of a TPC
+    once: np.ndarray  # what of it comes once, where both have the same rows of B
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,7 @@ class Product:
     across: np.ndarray
     steps: np.ndarray  # of K
     cache: np.ndarray  # µs of a step of each CTA that L2 serves
+    brought: np.ndarray  # µs of a step of the two CTAs of a TPC, where A has many rows
 
     @property
     def tiles(self) -> np.ndarray:
@@ -154,6 +158,7 @@ class Product:
         step = np.maximum(fixed.high * sharing, machine.turn)
         step += machine.shown * np.minimum(fixed.low * sharing, machine.turn)
         step = np.maximum(step, fixed.least) + fixed.common
+        step = np.maximum(step, np.where(ctas > machine.at_once[2], self.brought, 0))
         cache = ctas * self.cache
         return np.maximum(step, cache) + machine.crowd * np.minimum(step, cache)
 
@@ -268,10 +273,12 @@ class Table:
         more = right - c["wide"] * np.floor(right / c["wide"])
         right = np.where(wide < c["n"], right, more)
         beyond = (below / down + right / across) / c["cluster"]  # of a CTA's tiles, in the mean
-        shared = np.where(self.is_down, down, across) > 1  # rows of B, by neighbours
-        cache = fixed.cache - np.where(shared, fixed.near, 0) + fixed.beyond * beyond
+        along = np.where(self.is_down, down, across)  # tiles with the same rows of B
+        cache = fixed.cache - np.where(along > 1, fixed.near, 0) + fixed.beyond * beyond
+        twins = 1 - along % 2 / along  # the part of all pairs of neighbours that are such tiles
+        brought = fixed.brought - twins * fixed.once if m > FEW else np.zeros_like(cache)
         steps = np.ceil(row / (ROW * c["depth"]))
-        return Product((m, n, k), machine, fixed, row, down, across, steps, cache)
+        return Product((m, n, k), machine, fixed, row, down, across, steps, cache, brought)
 
     def fixed(self, machine: Machine, *, ragged: bool) -> Fixed:
         """What is known before the product is, kept for the next one."""
@@ -297,9 +304,9 @@ class Table:
         shared = (instructions * (16 + c["n"] / 4) + written) / machine.clock
         span = ROW * c["depth"] * (machine.ragged if ragged else 1.0)
         of_b = np.where(self.swap, c["m"], c["n"])
-        of_rows = self.swap & (c["m"] == ROWS)
         brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port
         brought = np.maximum(brought, shared)
+        both = 2 * (c["m"] + c["n"]) - np.where(c["cluster"] > 2, c["n"], 0)  # not of a pair
         multicast = machine.multicast * np.where(self.large, 1 - machine.hidden, 1)
         stores = 4 * c["team"] * c["pieces"] * np.where(self.swap, machine.aside, 1)
         return Fixed(
@@ -313,11 +320,13 @@ class Table:
             low=np.minimum(multiply, brought),
             high=np.maximum(multiply, brought),
             least=machine.latency / c["stages"],
-            common=np.where(c["cluster"] > 1, multicast + machine.turned_pair * of_rows, 0),
+            common=np.where(c["cluster"] > 1, multicast, 0),
             again=np.where((c["cluster"] > 1) & (c["split"] > 1), machine.both, 1),
             cache=(c["m"] + c["n"] / c["cluster"]) * span / machine.cache,
             near=np.where(c["ctas"] == 1, machine.neighbour, 0) * of_b * span / machine.cache,
             beyond=(machine.beyond - 1) * ROW * c["depth"] / machine.cache,
+            brought=both * span / machine.tpc,
+            once=np.where(c["ctas"] == 1, of_b, 0) * span / machine.tpc,
         )
 
     def _moved(self, p: Product) -> np.ndarray:
