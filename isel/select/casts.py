@@ -12,7 +12,7 @@ from isel.diagnostics import not_yet
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED, container
-from isel.llvm.types import IntType, PointerType, Type
+from isel.llvm.types import FloatType, IntType, PointerType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.select.repack import (
     element_widths,
@@ -171,16 +171,18 @@ def _pointer_cast(state: FunctionState, i: ir.Cast) -> None:
     if integer.bits == address:
         state.forward(i.result, state.value(i.operand))
         return
-    if integer.bits > LIMB:
-        raise not_yet(f"{i.opcode.value} of i{integer.bits}", "64 bits hold every address")
+    operands = elements(state, i.operand)
     results = state.define(i.result, i.type)
-    for result, (op,) in zip(results, elements(state, i.operand), strict=True):
+    each = in_elements(results, len(results) // len(operands))
+    for (result, *above), (op, *_) in zip(each, operands, strict=True):
+        for limb in above:
+            state.emit(form("mov", type=T.B64), limb, Imm(0))
         if not to_pointer:
-            _address_number(state, result, op, address, integer.bits)
+            _address_number(state, result, op, address, min(integer.bits, LIMB))
         elif container(integer.bits) <= address and integer.bits < address:
             extend_to(state, result, op, integer.bits, signed=False)
         else:
-            _truncate(state, result, op, container(integer.bits), address)
+            _truncate(state, result, op, container(min(integer.bits, LIMB)), address)
 
 
 def _address_number(state: FunctionState, result: Reg, op: Scalar, address: int, bits: int) -> None:
@@ -217,6 +219,8 @@ def _bit_cast(state: FunctionState, i: ir.Cast) -> None:
     source, target = element_widths(state, i.operand.type), element_widths(state, i.type)
     values = state.value(i.operand)
     if source == target:
+        if isinstance(values[0], Sym) and isinstance(i.type, FloatType):
+            values = (state.scalar_reg(i.operand),)  # instructions of floats take no address
         state.forward(i.result, values)
         return
     repack(state, values, source, state.define(i.result, i.type), target)

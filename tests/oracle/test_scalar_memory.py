@@ -129,6 +129,8 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
 
 
 ADDRESSES = {
+    "i1 index, -1 or 0": "getelementptr i32, ptr addrspace(1) %mid, i1 %i1",
+    "i1 index in a row": "getelementptr [5 x i8], ptr addrspace(1) %mid, i64 %i64, i1 %i1",
     "i8 index, negative": "getelementptr i32, ptr addrspace(1) %mid, i8 %i8",
     "i16 index, negative": "getelementptr i16, ptr addrspace(1) %mid, i16 %i16",
     "i32 index, negative": "getelementptr i64, ptr addrspace(1) %mid, i32 %i32",
@@ -155,6 +157,7 @@ def test_an_address(name: str):
     """One thread marks the byte that a getelementptr names, for indices -2 to 3."""
     text = f"""
 define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out, i64 %i64) {{
+  %i1 = trunc i64 %i64 to i1
   %i8 = trunc i64 %i64 to i8
   %i16 = trunc i64 %i64 to i16
   %i32 = trunc i64 %i64 to i32
@@ -170,6 +173,56 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out, i64 %i64)
         found = both(text, [mark, blank(512), index], block=(1, 1, 1))
         assert_equal(text, found)
         assert (found[1][1] == 0x3C).sum() == 1
+
+
+def test_addresses_of_a_vector_of_conditions():
+    """What is known and what is not: a condition that holds is the index -1."""
+    text = """
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out, i32 %n) {
+  %even = trunc i32 %n to i1
+  %base = insertelement <2 x ptr addrspace(1)> poison, ptr addrspace(1) %in, i32 0
+  %both = insertelement <2 x ptr addrspace(1)> %base, ptr addrspace(1) %in, i32 1
+  %end = getelementptr i8, <2 x ptr addrspace(1)> %both, i64 2
+  %some = insertelement <2 x i1> <i1 true, i1 true>, i1 %even, i32 1
+  %p = getelementptr i8, <2 x ptr addrspace(1)> %end, <2 x i1> %some
+  %q = getelementptr i8, <2 x ptr addrspace(1)> %p, <2 x i1> <i1 true, i1 false>
+  %one = extractelement <2 x ptr addrspace(1)> %q, i32 0
+  %other = extractelement <2 x ptr addrspace(1)> %q, i32 1
+  %a = load i8, ptr addrspace(1) %one
+  %b = load i8, ptr addrspace(1) %other
+  store i8 %a, ptr addrspace(1) %out
+  %o = getelementptr i8, ptr addrspace(1) %out, i64 1
+  store i8 %b, ptr addrspace(1) %o
+  ret void
+}
+"""
+    data = np.array([10, 11, 12], np.uint8)
+    for n in (0, 1):
+        found = both(text, [data, blank(2), n], block=(1, 1, 1))
+        assert_equal(text, found)
+        assert found[1][1].tolist() == [10, 12 - n]
+
+
+@pytest.mark.parametrize("bits", [65, 77, 128, 200])
+def test_pointers_and_integers_wider_than_they_are(bits: int):
+    """An address is extended by zeros, and of a wide number the low 64 bits are one."""
+    text = f"""
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
+  %a = ptrtoint ptr addrspace(1) %in to i{bits}
+  %above = lshr i{bits} %a, 64
+  %far = or i{bits} %a, {1 << 64}
+  %back = inttoptr i{bits} %far to ptr addrspace(1)
+  %v = load i8, ptr addrspace(1) %back
+  %zero = trunc i{bits} %above to i8
+  store i8 %v, ptr addrspace(1) %out
+  %o = getelementptr i8, ptr addrspace(1) %out, i64 1
+  store i8 %zero, ptr addrspace(1) %o
+  ret void
+}}
+"""
+    found = both(text, [np.array([77], np.uint8), blank(2)], block=(1, 1, 1))
+    assert_equal(text, found)
+    assert found[1][1].tolist() == [77, 0]
 
 
 def test_pointers_are_compared_selected_and_turned_into_integers():

@@ -18,6 +18,7 @@ from isel.llvm.type_layout import BITS, SIGNED, SPACES, UNSIGNED, container, wal
 from isel.llvm.types import IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import Flag
 from isel.select.register_facts import Added, Sum
+from isel.select.repack import from_predicate
 from isel.select.state import FunctionState, form, typed
 from isel.select.widths import LIMB, elements, extend
 
@@ -83,7 +84,7 @@ def _split(
     state: FunctionState, size: int, value: llvm.Value, bits: int, small: bool
 ) -> tuple[list[Step], int]:
     """What an index steps over, without the constants that are added in it, and their bytes."""
-    op, width = elements(state, value)[0][0], _index_width(value.type)
+    op, width = _index(state, elements(state, value)[0][0], value.type)
     whole = Step(size, op, width)
     half, signed = state.halves.get(op, (op, True)) if type(op) is int else (op, True)
     if half == op or not width == bits == 64:
@@ -173,10 +174,17 @@ def _base(state: FunctionState, base: llvm.Value, offset: int) -> tuple[Reg, int
     return state.scalar_reg(base), offset
 
 
-def _index_width(type_: Type) -> int:
+def _index(state: FunctionState, op: Scalar, type_: Type) -> tuple[Scalar, int]:
+    """An index in a register of numbers, and its width; a condition that holds is -1."""
     element = type_.scalar
     assert isinstance(element, IntType)
-    return min(element.bits, LIMB)  # what lies above counts for no address
+    if element.bits > 1:
+        return op, min(element.bits, LIMB)  # what lies above counts for no address
+    if isinstance(op, Imm):
+        return Imm(-(op.value & 1)), 32
+    word = state.new(T.B32)
+    from_predicate(state, word, state.reg(op, T.PRED), -1)
+    return word, 32
 
 
 def _vector_of_addresses(state: FunctionState, i: ir.GetElementPtr, type_: VectorType) -> None:
@@ -193,11 +201,11 @@ def _vector_of_addresses(state: FunctionState, i: ir.GetElementPtr, type_: Vecto
         constant = offset
         base = state.reg(op, BITS[bits])
         for size, column, index in zip(sizes, columns, i.indices, strict=True):
-            step = column[at]
+            step, width = _index(state, column[at], index.type)
             if isinstance(step, Imm):
                 constant += size * step.value
             elif size:
-                base = _step(state, base, Step(size, step, _index_width(index.type)), bits)
+                base = _step(state, base, Step(size, step, width), bits)
         found.append(base)
         if constant:
             add = typed("add.int", SIGNED[bits])

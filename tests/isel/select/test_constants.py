@@ -197,3 +197,48 @@ def test_variables_that_name_each_other_are_reported_once():
         nvgen.compile(text, target="sm_90a")
     (finding,) = error.value.findings
     assert (finding.rule, finding.got, finding.place.line) == ("select/initializer", "a circle", 2)
+
+
+G64 = "i64 ptrtoint (ptr addrspace(1) @g to i64)"
+ADDRESS = f"double bitcast ({G64} to double)"
+NEGATED = f"double bitcast (i64 sub (i64 0, {G64}) to double)"
+OF_AN_ADDRESS = {
+    "fneg": (f"%x = fneg {ADDRESS}", "%bits = bitcast double %x to i64", f"sub {G64}, %bits"),
+    "copysign": (
+        f"%x = call double @llvm.copysign.f64({ADDRESS}, double -1.0)",
+        "%bits = bitcast double %x to i64",
+        f"sub {G64}, %bits",
+    ),
+    "a choice": (
+        f"%x = select i1 %some, {ADDRESS}, double 1.0",
+        "%far = bitcast double %x to i64",
+        "%bits = sub i64 %far, 7",
+        f"sub {G64}, %bits",
+    ),
+    "a comparison": (
+        f"%less = fcmp olt {ADDRESS}, 1.0",
+        "%bits = zext i1 %less to i64",
+        "add i64 5, %bits",
+    ),
+    "a difference": (
+        f"%x = fneg {NEGATED}",
+        "%bits = bitcast double %x to i64",
+        f"add {G64}, %bits",
+    ),
+}
+
+
+def test_an_address_is_a_number_of_floating_point():
+    """LLVM's optimiser makes that of unions.  What is stored is the same wherever @g lies."""
+    texts = {
+        name: kernel(
+            "%word = load i64, ptr addrspace(1) %out",
+            "%some = icmp eq i64 %word, 0",
+            *lines,
+            f"%stored = {last}",
+            "store i64 %stored, ptr addrspace(1) %out",
+        )
+        + "declare double @llvm.copysign.f64(double, double)\n"
+        for name, (*lines, last) in OF_AN_ADDRESS.items()
+    }
+    compare(texts)
