@@ -30,174 +30,101 @@ class Deliberate(NamedTuple):
     reason: str
 
 
-DELIBERATE: tuple[Deliberate, ...] = (
-    Deliberate(
-        r"discard\.L2 \[(smem|mbar\+8)\], 128;",
-        "a line of shared memory, which no cache below it has",
-    ),
-    Deliberate(
-        r"st\.bulk(\.weak)? \[smem\], (64|%rd2|%r2), 0;",
+# fmt: off
+_REASONS = {
+    r"discard\.L2 \[(smem|mbar\+8)\], 128;": "a line of shared memory, which no cache below it has",
+    r"st\.bulk(\.weak)? \[smem\], (64|%rd2|%r2), 0;":
         "a symbol of shared memory as a generic address, which names another place",
-    ),
-    Deliberate(
-        r"st\.bulk\S* \[%rd1\], (%s1|smem\+4), 0;",
+    r"st\.bulk\S* \[%rd1\], (%s1|smem\+4), 0;":
         "a size that is a symbol, or has 32 bits before PTX 9.0",
-    ),
-    Deliberate(
-        r"clusterlaunchcontrol\.query_cancel\S* (%hx1, %q1|%r1, \{%rd1, %rd2\});",
+    r"clusterlaunchcontrol\.query_cancel\S* (%hx1, %q1|%r1, \{%rd1, %rd2\});":
         "halves as a coordinate, and a response in two registers",
-    ),
-    Deliberate(
-        r"tcgen05\.mma\S* .*, (2|7|-1|0x20U|WARP_SZ|1\+2|4294967296)(, (%rd7|\d+))?;",
+    r"tcgen05\.mma\S* .*, (2|7|-1|0x20U|WARP_SZ|1\+2|4294967296)(, (%rd7|\d+))?;":
         "a number other than 0 and 1 as enable-input-d, of which ptxas takes any for true",
-    ),
-    Deliberate(
-        r"tcgen05\.commit\S*\.sync_restrict::shared::cta\.b64",
-        "a restriction of fences on a commit",
-    ),
-    Deliberate(
-        r"fence\.proxy\.async::generic\.acq_rel\b",
+    r"tcgen05\.commit\S*\.sync_restrict::shared::cta\.b64": "a restriction of fences on a commit",
+    r"fence\.proxy\.async::generic\.acq_rel\b":
         "the manual's fences of async::generic acquire or release",
-    ),
-    Deliberate(
-        r"fence\.proxy\.async::generic\S*\.cluster\.global;",
+    r"fence\.proxy\.async::generic\S*\.cluster\.global;":
         "a state space behind a fence of async::generic, which has none",
-    ),
-    Deliberate(
-        r"fence\.proxy\.(acquire|release|gpu)\S*\.(async|tensormap)::generic\b",
+    r"fence\.proxy\.(acquire|release|gpu)\S*\.(async|tensormap)::generic\b":
         "a modifier between the words of the name of a fence",
-    ),
-    Deliberate(
-        r"fence\.proxy\.tensormap::generic\.acq_rel\b",
+    r"fence\.proxy\.tensormap::generic\.acq_rel\b":
         "the manual's fences of tensormap::generic acquire or release",
-    ),
-    Deliberate(
-        r"fence\.proxy\.tensormap::generic\.acquire\.gpu \[(kparam|16|%f1)\], 128;",
+    r"fence\.proxy\.tensormap::generic\.acquire\.gpu \[(kparam|16|%f1)\], 128;":
         "a tensor map at what is no generic address",
-    ),
-    Deliberate(
-        r"cp\.async\.bulk\.tensor\S* (?!\[)|cp\.(reduce\.)?async\.bulk\.tensor\S* .*\}\], (?!\[)",
+    r"cp\.async\.bulk\.tensor\S* (?!\[)|cp\.(reduce\.)?async\.bulk\.tensor\S* .*\}\], (?!\[)":
         "ptxas takes anything without brackets for the addresses of a tensor copy, even 1.5",
-    ),
-    Deliberate(
-        r"cp\.async\.bulk\.tensor\S* \[smem\], \[%fd?1,",
+    r"cp\.async\.bulk\.tensor\S* \[smem\], \[%fd?1,":
         "the address of a tensor map in a floating-point register",
-    ),
-    Deliberate(
-        r"cp\.(reduce\.)?async\.bulk\.tensor\S*\.gpu\b",
+    r"cp\.(reduce\.)?async\.bulk\.tensor\S*\.gpu\b":
         "a scope on a tensor copy, which has none to give",
-    ),
-    Deliberate(
-        r"cp\.(reduce\.)?async\.bulk\.shared\S* .*, 16, (%h1|%rd1|7);",
-        "an mbarrier without brackets",
-    ),
-    Deliberate(
-        r"st\.async(\.weak|\.gpu|\.sys)?(\.global)?\.u32 \[",
+    r"cp\.(reduce\.)?async\.bulk\.shared\S* .*, 16, (%h1|%rd1|7);": "an mbarrier without brackets",
+    r"st\.async(\.weak|\.gpu|\.sys)?(\.global)?\.u32 \[":
         "a store to global memory that does not say that it releases",
-    ),
-    Deliberate(r"st\.async\S*bytes\.\w+ \[%r1\], \{", "several values without .v2 or .v4"),
-    Deliberate(
-        r"st\.async\S*bytes\.v[24]\.\w+ \[%r1\], ([^{]|(?<=v2\.[busf]\d\d \[%r1\], )\{.*,.*,.*\}"
-        r"|(?<=v4\.[busf]\d\d \[%r1\], )\{[^,]+, [^,]+\}|\{[^,]+(, [^,]+){2}\}|\{[^,]+\})",
+    r"st\.async\S*bytes\.\w+ \[%r1\], \{": "several values without .v2 or .v4",
+    r"st\.async\S*bytes\.v[24]\.\w+ \[%r1\], ([^{]|(?<=v2\.[busf]\d\d \[%r1\], )\{.*,.*,.*\}"
+    r"|(?<=v4\.[busf]\d\d \[%r1\], )\{[^,]+, [^,]+\}|\{[^,]+(, [^,]+){2}\}|\{[^,]+\})":
         "another number of values than the vector says",
-    ),
-    Deliberate(r"st\.async\.release\S*\.b16 \[%rd1\], smem\+4;", "an address as 16 bits"),
-    Deliberate(r"st\.async\S*\.v2\.f64 .*\{1, 2\}", "integers as floating-point numbers"),
-    Deliberate(
-        r"st\.async\.release\.gpu\.u32 \[(smem|mbar|lmem)", "a release of what is not global memory"
-    ),
-    Deliberate(r"st\.async\S*\.b128 ", "an asynchronous store of 128 bits in one register"),
-    Deliberate(
-        r"red\.async\.(relaxed|release)\.(gpu|sys)(\.global)?\.\w+\.\w+ \[",
+    r"st\.async\.release\S*\.b16 \[%rd1\], smem\+4;": "an address as 16 bits",
+    r"st\.async\S*\.v2\.f64 .*\{1, 2\}": "integers as floating-point numbers",
+    r"st\.async\.release\.gpu\.u32 \[(smem|mbar|lmem)": "a release of what is not global memory",
+    r"st\.async\S*\.b128 ": "an asynchronous store of 128 bits in one register",
+    r"red\.async\.(relaxed|release)\.(gpu|sys)(\.global)?\.\w+\.\w+ \[":
         "a reduction of global memory that does not release, or does not add",
-    ),
-    Deliberate(r"red\.async\S*bytes\.add\.s64 ", "a type that the manual's red.async lacks"),
-    Deliberate(r"(red|st)\.async\S*bytes\S* \[%r1\], %r2;", "no mbarrier that counts"),
-    Deliberate(
-        r"cp\.async\.bulk\.(shared|global)\S*\.b128 ", "a bulk copy's type without an ordering"
-    ),
-    Deliberate(
-        r"cp\.async\.bulk\S*\.multicast::cluster::32b .*, smem\+4;", "a symbol as a mask of CTAs"
-    ),
-    Deliberate(r"tcgen05\.mma\S* .*, %p1, %p1, 2;", "a predicate as the vector of lane masks"),
-    Deliberate(
-        r"tcgen05\.mma\S*\.kind::i8\S* .*, (%p1|1|0|!%p1), -?\d+;",
+    r"red\.async\S*bytes\.add\.s64 ": "a type that the manual's red.async lacks",
+    r"(red|st)\.async\S*bytes\S* \[%r1\], %r2;": "no mbarrier that counts",
+    r"cp\.async\.bulk\.(shared|global)\S*\.b128 ": "a bulk copy's type without an ordering",
+    r"cp\.async\.bulk\S*\.multicast::cluster::32b .*, smem\+4;": "a symbol as a mask of CTAs",
+    r"tcgen05\.mma\S* .*, %p1, %p1, 2;": "a predicate as the vector of lane masks",
+    r"tcgen05\.mma\S*\.kind::i8\S* .*, (%p1|1|0|!%p1), -?\d+;":
         "a scale for D with kind::i8, which ptxas drops without a word",
-    ),
-    Deliberate(
-        r"tcgen05\.mma\S*\.kind::ti16\S* .*, (%p1|1|0|!%p1), -?\d+;",
+    r"tcgen05\.mma\S*\.kind::ti16\S* .*, (%p1|1|0|!%p1), -?\d+;":
         "a scale for D with kind::ti16, of which ptxas cannot make code",
-    ),
-    Deliberate(
-        r"tcgen05\.mma\.ws\S* .*, %p1, (0x20U|4294967296|WARP_SZ|1\+2|7);",
+    r"tcgen05\.mma\.ws\S* .*, %p1, (0x20U|4294967296|WARP_SZ|1\+2|7);":
         "a small number as a zero-column mask: a scale for D, which .ws does not have",
-    ),
-    Deliberate(
-        r"tcgen05\.ld\.red\S* \{[^}]*\}, %hx1,", "two half floats as what a reduction gives"
-    ),
-    Deliberate(
-        r"tcgen05\.ld\S* \{%r1, (%r1\}|%r2\}, %r1,)",
+    r"tcgen05\.ld\.red\S* \{[^}]*\}, %hx1,": "two half floats as what a reduction gives",
+    r"tcgen05\.ld\S* \{%r1, (%r1\}|%r2\}, %r1,)":
         "a register twice: refused by ptxas as it generates code",
-    ),
-    Deliberate(r"mbarrier\.\S+ %rd1, \[%rd2\], \{%r1(, %r2)?\};", "a vector as a count"),
-    Deliberate(
-        r"mbarrier\.\w+\.parity\S* %p1(\|%p2)?, %c1, \[%\w+\], (-1|2|512);",
+    r"mbarrier\.\S+ %rd1, \[%rd2\], \{%r1(, %r2)?\};": "a vector as a count",
+    r"mbarrier\.\w+\.parity\S* %p1(\|%p2)?, %c1, \[%\w+\], (-1|2|512);":
         "a phase that is neither 0 nor 1: ptxas looks at another operand when there is a report",
-    ),
-    Deliberate(r"mbarrier\.\S+ %p1\|%p2, 1\+2, ", "a number as the report of a wait"),
-    Deliberate(r"barrier(\.cta)?\.aligned\.sync ", "a modifier between the words of the name"),
-    Deliberate(r"mov\.(f32|f64|pred) \S+, k;", "a kernel's address as a float or a predicate"),
-    Deliberate(r"mov\.pred \S+, %hx\d;", "two half floats as a predicate"),
-    Deliberate(r"mov\.b32 %\w+, \{%h1, _\};", "a value that is nowhere"),
-    Deliberate(r"(mov|ld|st)\S* .*\{%r1\}", "braces around a single operand"),
-    Deliberate(r"(ld|st)\.local\.u32 .*\[16\]", "a number as a local address"),
-    Deliberate(
-        r"(addc|subc|madc\.(lo|hi))\.[us]16 ",
-        "a carry into 16 bits: the manual has 32 and 64 only",
-    ),
-    Deliberate(r"\S*\.(cc|shiftamt)(\.s32)?\.\1\b", "a modifier twice"),
-    Deliberate(r"lop3\S* .*, (256|-1)(, \S+)?;", "a table for lop3 of more than a byte"),
-    Deliberate(
-        r"(ld|st)\S*\.v8\.[bsu](8|16) ",
-        "a vector of eight small elements: ptxas has no code for it",
-    ),
-    Deliberate(r"vote\S*\.pred .*%hx1", "two half floats as a predicate of a vote"),
-    Deliberate(
-        r"isspacep\S* %p1, (%[rus]1|WARP_SZ|smem\+4|[-\dx+U]+);",
+    r"mbarrier\.\S+ %p1\|%p2, 1\+2, ": "a number as the report of a wait",
+    r"barrier(\.cta)?\.aligned\.sync ": "a modifier between the words of the name",
+    r"mov\.(f32|f64|pred) \S+, k;": "a kernel's address as a float or a predicate",
+    r"mov\.pred \S+, %hx\d;": "two half floats as a predicate",
+    r"mov\.b32 %\w+, \{%h1, _\};": "a value that is nowhere",
+    r"(mov|ld|st)\S* .*\{%r1\}": "braces around a single operand",
+    r"(ld|st)\.local\.u32 .*\[16\]": "a number as a local address",
+    r"(addc|subc|madc\.(lo|hi))\.[us]16 ": "a carry into 16 bits: the manual has 32 and 64 only",
+    r"\S*\.(cc|shiftamt)(\.s32)?\.\1\b": "a modifier twice",
+    r"lop3\S* .*, (256|-1)(, \S+)?;": "a table for lop3 of more than a byte",
+    r"(ld|st)\S*\.v8\.[bsu](8|16) ": "a vector of eight small elements: ptxas has no code for it",
+    r"vote\S*\.pred .*%hx1": "two half floats as a predicate of a vote",
+    r"isspacep\S* %p1, (%[rus]1|WARP_SZ|smem\+4|[-\dx+U]+);":
         "an address that is no 64-bit register",
-    ),
-    Deliberate(r"atom\.global\.exch\.b128 .*, %q2, %q2;", "a second value for an exchange"),
-    Deliberate(r"testp\.f(32|64) ", "a testp that asks nothing"),
-    Deliberate(r"cvt\.\S+\.tf32\.f32 %r1, (0f|1\b)", "a number in tf32's only conversion"),
-    Deliberate(
-        r"cvt\.rn(\.relu)?\.f16x2\.f32 .*%(rd|q)\d",
+    r"atom\.global\.exch\.b128 .*, %q2, %q2;": "a second value for an exchange",
+    r"testp\.f(32|64) ": "a testp that asks nothing",
+    r"cvt\.\S+\.tf32\.f32 %r1, (0f|1\b)": "a number in tf32's only conversion",
+    r"cvt\.rn(\.relu)?\.f16x2\.f32 .*%(rd|q)\d":
         "a wide register in a packed conversion, where .bf16x2 has none",
-    ),
-    Deliberate(
-        r"(ld|st)matrix\.\S*\.x8\b", "eight matrices at once, which the manual does not have"
-    ),
-    Deliberate(
-        r"tensormap\.replace\S*_(dim|stride)\S* .*, (%hx1|smem\+4);",
+    r"(ld|st)matrix\.\S*\.x8\b": "eight matrices at once, which the manual does not have",
+    r"tensormap\.replace\S*_(dim|stride)\S* .*, (%hx1|smem\+4);":
         "two half floats, or an address, as an extent or a stride of a tensor",
-    ),
-    Deliberate(r"prefetch\.tensormap \[smem\];", "a tensor map in shared memory"),
-    Deliberate(
-        r"wmma\.(load\.c|store\.d)\S*\.m8n8k(32|128)\.f32 ",
+    r"prefetch\.tensormap \[smem\];": "a tensor map in shared memory",
+    r"wmma\.(load\.c|store\.d)\S*\.m8n8k(32|128)\.f32 ":
         "sums in f32 of a shape that has sums in s32 alone",
-    ),
-    Deliberate(r"stmatrix\S*\.b(16|8)\.b8x16\.b[46]x16_p\d\d ", "a conversion in a store"),
-    Deliberate(
-        r"(ld|st)matrix\.[^ ]*(?<!\.shared)(?<!::cta)\.b\S* .*\[[gl]mem\]",
+    r"stmatrix\S*\.b(16|8)\.b8x16\.b[46]x16_p\d\d ": "a conversion in a store",
+    r"(ld|st)matrix\.[^ ]*(?<!\.shared)(?<!::cta)\.b\S* .*\[[gl]mem\]":
         "a matrix in a variable that is not in shared memory",
-    ),
-    Deliberate(r"(ld|st)matrix\S*\.shared\S* .*\[%h1\]", "a shared address of 16 bits"),
-    Deliberate(r"(ld|st)matrix\S* .*\{%p1, %p2\}", "predicates as registers of a matrix"),
-    Deliberate(r"stmatrix\S* .*\{%r1, 1\.5\}", "a number of 64 bits among registers of 32"),
-    Deliberate(
-        r"movmatrix\S* (%p1,|\S+, (!?%p1|0f\w+|smem\+4);)",
+    r"(ld|st)matrix\S*\.shared\S* .*\[%h1\]": "a shared address of 16 bits",
+    r"(ld|st)matrix\S* .*\{%p1, %p2\}": "predicates as registers of a matrix",
+    r"stmatrix\S* .*\{%r1, 1\.5\}": "a number of 64 bits among registers of 32",
+    r"movmatrix\S* (%p1,|\S+, (!?%p1|0f\w+|smem\+4);)":
         "a predicate, a number or an address as a row of a matrix",
-    ),
-)
+}
+# fmt: on
+"""Why nvgen refuses what ptxas accepts, by a regular expression for the statements."""
+DELIBERATE = tuple(Deliberate(*entry) for entry in _REASONS.items())
 
 NOT_MODELLED = {
     "tensor load": 56,

@@ -31,20 +31,20 @@ def inside(line: str, after: str = "") -> str:
     return f"{KERNEL}  {line}\n{END}{after}"
 
 
-def called(type_: str, name: str, arguments: str) -> str:
-    """A kernel that calls an intrinsic, which nothing declares."""
+def called(type_: str, name: str, arguments: str) -> tuple[str, int]:
+    """A kernel that calls an intrinsic, which nothing declares, in its second line."""
     result = "" if type_ == "void" else "%x = "
-    return inside(f"{result}call {type_} @{name}({arguments})")
+    return inside(f"{result}call {type_} @{name}({arguments})"), 2
 
 
-def loaded(kind: str, node: str) -> str:
-    """A kernel with a load that has metadata."""
-    return inside(f"%x = load i32, ptr addrspace(1) %p, !{kind} !0", f"!0 = !{node}\n")
+def loaded(kind: str, node: str) -> tuple[str, int]:
+    """A kernel with a load that has metadata, in its second line."""
+    return inside(f"%x = load i32, ptr addrspace(1) %p, !{kind} !0", f"!0 = !{node}\n"), 2
 
 
-def listed(name: str, node: str) -> str:
+def listed(name: str, node: str) -> tuple[str, int]:
     """A kernel and named metadata of one node, on the sixth line."""
-    return f"{KERNEL}  ret void\n}}\n!{name} = !{{!1, !0}}\n{SOUND[name]}\n!0 = !{node}\n"
+    return f"{KERNEL}  ret void\n}}\n!{name} = !{{!1, !0}}\n{SOUND[name]}\n!0 = !{node}\n", 6
 
 
 SOUND = {
@@ -55,62 +55,55 @@ ANNOTATIONS, FLAGS = SOUND
 
 DEADLY: dict[str, tuple[str, int]] = {
     # An intrinsic of an older LLVM, with other arguments.
-    "abs of two arguments": (called("i32", "llvm.nvvm.abs.i", "i64 5, i32 3"), 2),
-    "rotate of another width": (called("i32", "llvm.nvvm.rotate.b32", "i64 1"), 2),
-    "clz of another width": (called("i32", "llvm.nvvm.clz.i", "i64 1"), 2),
-    "popc of another width": (called("i64", "llvm.nvvm.popc.ll", "i64 1"), 2),
-    "h2f of nothing": (called("float", "llvm.nvvm.h2f", ""), 2),
-    "bitcast of nothing": (called("i32", "llvm.nvvm.bitcast.f2i", ""), 2),
-    "atomic without a pointer": (
-        called("float", "llvm.nvvm.atomic.load.add.f32.p0", "float 1.0, float 1.0"),
-        2,
+    "abs of two arguments": called("i32", "llvm.nvvm.abs.i", "i64 5, i32 3"),
+    "rotate of another width": called("i32", "llvm.nvvm.rotate.b32", "i64 1"),
+    "clz of another width": called("i32", "llvm.nvvm.clz.i", "i64 1"),
+    "popc of another width": called("i64", "llvm.nvvm.popc.ll", "i64 1"),
+    "h2f of nothing": called("float", "llvm.nvvm.h2f", ""),
+    "bitcast of nothing": called("i32", "llvm.nvvm.bitcast.f2i", ""),
+    "atomic without a pointer": called(
+        "float", "llvm.nvvm.atomic.load.add.f32.p0", "float 1.0, float 1.0"
     ),
-    "ldg with an alignment that is none": (
-        called("float", "llvm.nvvm.ldg.global.f.f32.p1", "ptr addrspace(1) %p, i32 %n"),
-        2,
+    "ldg with an alignment that is none": called(
+        "float", "llvm.nvvm.ldg.global.f.f32.p1", "ptr addrspace(1) %p, i32 %n"
     ),
-    "mapa of an integer": (called("i32", "llvm.nvvm.mapa.shared.cluster", "i32 1"), 2),
-    "a barrier without its number": (called("void", "llvm.nvvm.bar.sync", ""), 2),
-    "a bulk copy of an integer": (
-        called("void", "llvm.nvvm.cp.async.bulk.shared.cta.to.cluster", "i32 1"),
-        2,
+    "mapa of an integer": called("i32", "llvm.nvvm.mapa.shared.cluster", "i32 1"),
+    "a barrier without its number": called("void", "llvm.nvvm.bar.sync", ""),
+    "a bulk copy of an integer": called(
+        "void", "llvm.nvvm.cp.async.bulk.shared.cta.to.cluster", "i32 1"
     ),
-    "abs.bf16 of nothing": (called("i16", "llvm.nvvm.abs.bf16", ""), 2),
-    "memset with an alignment that is none": (
-        called("void", "llvm.memset.p0.i32", "ptr %q, i8 0, i32 1, i32 %n, i1 0"),
-        2,
+    "abs.bf16 of nothing": called("i16", "llvm.nvvm.abs.bf16", ""),
+    "memset with an alignment that is none": called(
+        "void", "llvm.memset.p0.i32", "ptr %q, i8 0, i32 1, i32 %n, i1 0"
     ),
-    "a masked load with an alignment that is none": (
-        called(
-            "<4 x i32>",
-            "llvm.masked.load.v4i32.p0",
-            "ptr %q, i32 %n, <4 x i1> zeroinitializer, <4 x i32> zeroinitializer",
-        ),
-        2,
+    "a masked load with an alignment that is none": called(
+        "<4 x i32>",
+        "llvm.masked.load.v4i32.p0",
+        "ptr %q, i32 %n, <4 x i1> zeroinitializer, <4 x i32> zeroinitializer",
     ),
-    "a reduction of nothing": (called("i32", "llvm.experimental.vector.reduce.add.v4i32", ""), 2),
-    "a debug label that is a number": (called("void", "llvm.dbg.label", "i32 1"), 2),
-    "an x86 root of nothing": (called("<4 x float>", "llvm.x86.sse.sqrt.ss", ""), 2),
-    "an x86 product of a number": (called("<2 x i64>", "llvm.x86.sse2.pmulu.dq", "i32 1"), 2),
-    "an x86 store of nothing": (called("void", "llvm.x86.avx.movnt.dq.256", "i32 1"), 2),
-    "an Arm count of nothing": (called("<4 x i16>", "llvm.arm.neon.vclz.v4i16", ""), 2),
-    "a RISC-V round of one argument": (called("i32", "llvm.riscv.aes32dsi", "i32 1"), 2),
-    "a power of nothing": (called("float", "llvm.amdgcn.ldexp.f32", ""), 2),
+    "a reduction of nothing": called("i32", "llvm.experimental.vector.reduce.add.v4i32", ""),
+    "a debug label that is a number": called("void", "llvm.dbg.label", "i32 1"),
+    "an x86 root of nothing": called("<4 x float>", "llvm.x86.sse.sqrt.ss", ""),
+    "an x86 product of a number": called("<2 x i64>", "llvm.x86.sse2.pmulu.dq", "i32 1"),
+    "an x86 store of nothing": called("void", "llvm.x86.avx.movnt.dq.256", "i32 1"),
+    "an Arm count of nothing": called("<4 x i16>", "llvm.arm.neon.vclz.v4i16", ""),
+    "a RISC-V round of one argument": called("i32", "llvm.riscv.aes32dsi", "i32 1"),
+    "a power of nothing": called("float", "llvm.amdgcn.ldexp.f32", ""),
     "an intrinsic that is only declared": (
         "declare void @llvm.nvvm.cp.async.bulk.tensor.g2s.tile.1d(i32)\n" + inside("fence seq_cst"),
         1,
     ),
     "a declaration in mid-line": (
         "@g = global i32 0 declare i32 @llvm.nvvm.swap.lo.hi.b64(i32)\n"
-        + called("i32", "llvm.nvvm.swap.lo.hi.b64", "i32 0"),
+        + called("i32", "llvm.nvvm.swap.lo.hi.b64", "i32 0")[0],
         3,
     ),
     "a declaration over two lines": (
-        called("i32", "llvm.nvvm.rotate.b32", "i64 1")
+        called("i32", "llvm.nvvm.rotate.b32", "i64 1")[0]
         + "declare\n i32\n @llvm.nvvm.rotate.b32\n (i64)\n",
         2,
     ),
-    "an escaped name": (called("i32", '"\\6clvm.nvvm.rotate.b32"', "i64 1"), 2),
+    "an escaped name": called("i32", '"\\6clvm.nvvm.rotate.b32"', "i64 1"),
     "after a sound one": (
         inside(
             "%y = call i32 @llvm.umin.i32(i32 %n, i32 1)\n  %x = call i32 @llvm.nvvm.clz.i(i64 1)\n"
@@ -119,12 +112,12 @@ DEADLY: dict[str, tuple[str, int]] = {
         3,
     ),
     # Metadata of an instruction.
-    "tbaa of null": (loaded("tbaa", "{null}"), 2),
-    "alias scopes of null": (loaded("alias.scope", "{null}"), 2),
-    "noalias of null": (loaded("noalias", "{null}"), 2),
-    "access groups of null": (loaded("llvm.access.group", "{null}"), 2),
-    "mmra of null": (loaded("mmra", "{null}"), 2),
-    "an annotation of null": (loaded("annotation", "{null}"), 2),
+    "tbaa of null": loaded("tbaa", "{null}"),
+    "alias scopes of null": loaded("alias.scope", "{null}"),
+    "noalias of null": loaded("noalias", "{null}"),
+    "access groups of null": loaded("llvm.access.group", "{null}"),
+    "mmra of null": loaded("mmra", "{null}"),
+    "an annotation of null": loaded("annotation", "{null}"),
     "branch weights that are strings": (
         f"{KERNEL}  br i1 true, label %l, label %l, !prof !0\nl:\n{END}"
         '!0 = !{!"branch_weights", !"x", !"y"}\n',
@@ -138,30 +131,23 @@ DEADLY: dict[str, tuple[str, int]] = {
         2,
     ),
     # Annotations of kernels and flags of modules.
-    "an annotation of two parts": (listed(ANNOTATIONS, '{ptr @k, !"kernel"}'), 6),
-    "an annotation of four parts": (listed(ANNOTATIONS, '{ptr @k, !"kernel", i32 1, !"x"}'), 6),
-    "an annotation of nothing": (listed(ANNOTATIONS, "{}"), 6),
-    "a block size that is a string": (listed(ANNOTATIONS, '{ptr @k, !"maxntidx", !"x"}'), 6),
-    "a block size that is null": (listed(ANNOTATIONS, '{ptr @k, !"maxntidx", null}'), 6),
-    "a block size that is a fraction": (listed(ANNOTATIONS, '{ptr @k, !"reqntidx", float 1.0}'), 6),
-    "an alignment that is no power of 2": (listed(ANNOTATIONS, '{ptr @k, !"align", i32 99999}'), 6),
-    "grid constants that are no list": (
-        listed(ANNOTATIONS, '{ptr @k, !"grid_constant", i32 1}'),
-        6,
-    ),
-    "registers beyond 64 bits": (
-        listed(ANNOTATIONS, '{ptr @k, !"maxnreg", i128 999999999999999999999999999}'),
-        6,
+    "an annotation of two parts": listed(ANNOTATIONS, '{ptr @k, !"kernel"}'),
+    "an annotation of four parts": listed(ANNOTATIONS, '{ptr @k, !"kernel", i32 1, !"x"}'),
+    "an annotation of nothing": listed(ANNOTATIONS, "{}"),
+    "a block size that is a string": listed(ANNOTATIONS, '{ptr @k, !"maxntidx", !"x"}'),
+    "a block size that is null": listed(ANNOTATIONS, '{ptr @k, !"maxntidx", null}'),
+    "a block size that is a fraction": listed(ANNOTATIONS, '{ptr @k, !"reqntidx", float 1.0}'),
+    "an alignment that is no power of 2": listed(ANNOTATIONS, '{ptr @k, !"align", i32 99999}'),
+    "grid constants that are no list": listed(ANNOTATIONS, '{ptr @k, !"grid_constant", i32 1}'),
+    "registers beyond 64 bits": listed(
+        ANNOTATIONS, '{ptr @k, !"maxnreg", i128 999999999999999999999999999}'
     ),
     "an escaped list": (
         f'{KERNEL}{END}!nvvm\\2Eannotations = !{{!0}}\n!0 = !{{ptr @k, !"kernel"}}\n',
         5,
     ),
-    "a flag that is null": (
-        listed(FLAGS, '{i32 1, !"Objective-C Garbage Collection", null}'),
-        6,
-    ),
-    "a flag that is no list": (listed(FLAGS, '{i32 1, !"CG Profile", i32 1}'), 6),
+    "a flag that is null": listed(FLAGS, '{i32 1, !"Objective-C Garbage Collection", null}'),
+    "a flag that is no list": listed(FLAGS, '{i32 1, !"CG Profile", i32 1}'),
     # Debug info.
     "inlined at a function": (
         DEBUGGED.replace("column: 3, scope: !3)", "column: 3, scope: !3, inlinedAt: !3)", 1),

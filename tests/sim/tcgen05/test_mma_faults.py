@@ -22,64 +22,46 @@ from tests.sim.tcgen05.mma_case import COLUMNS, IMAGE, Case, image, prepared
 from tests.sim.tcgen05.mma_inputs import dense
 
 F16, TF32, I8, MXF4 = MmaKind.F16, MmaKind.TF32, MmaKind.I8, MmaKind.MXF4
-PLAIN = instruction_descriptor(F16, 128, 16, "f16", "f16")
-TRANSPOSED = instruction_descriptor(F16, 128, 16, "f16", "f16", a_mn=True)
+
+
+def of_f16(m: int = 128, n: int = 16, **more: bool) -> int:
+    return instruction_descriptor(F16, m, n, "f16", "f16", **more)
+
+
+def of_i8(**more: int) -> int:
+    return instruction_descriptor(I8, 128, 16, "s8", "s8", "s32", **more)
+
+
+def of_mxf4(**more: bool) -> int:
+    return scaled_descriptor(MXF4, 128, 16, "e2m1", "e2m1", **more)
+
+
+PLAIN, TRANSPOSED = of_f16(), of_f16(a_mn=True)
+UNSWIZZLED = matrix_descriptor(span=0, lbo=128, sbo=256)
 
 IDESC = {
     "a reserved bit": (PLAIN | 1 << 6, MmaModifiers(F16), "reserved bits"),
     "a type that the kind does not have": (PLAIN | 3 << 7, MmaModifiers(F16), "type code"),
-    "M of a pair": (
-        instruction_descriptor(F16, 256, 16, "f16", "f16"),
-        MmaModifiers(F16),
-        "M does not exist",
-    ),
-    "M = 32 without .ws": (
-        instruction_descriptor(F16, 32, 64, "f16", "f16"),
-        MmaModifiers(F16),
-        "M does not exist",
-    ),
+    "M of a pair": (of_f16(m=256), MmaModifiers(F16), "M does not exist"),
+    "M = 32 without .ws": (of_f16(m=32, n=64), MmaModifiers(F16), "M does not exist"),
     "N = 16 with .ws": (PLAIN, MmaModifiers(F16, ws=True), "N does not exist"),
-    "N = 0": (
-        instruction_descriptor(F16, 128, 0, "f16", "f16"),
-        MmaModifiers(F16),
-        "N does not exist",
-    ),
-    "dense, and marked sparse": (
-        instruction_descriptor(F16, 128, 16, "f16", "f16", sparse=True),
-        MmaModifiers(F16),
-        "a dense multiply",
-    ),
+    "N = 0": (of_f16(n=0), MmaModifiers(F16), "N does not exist"),
+    "dense, and marked sparse": (of_f16(sparse=True), MmaModifiers(F16), "a dense multiply"),
     "sparse, and marked dense": (PLAIN, MmaModifiers(F16, sparse=True), "a sparse multiply"),
     "a selector that must be 0": (
-        instruction_descriptor(I8, 128, 16, "s8", "s8", "s32", sparse=True, selector=1),
+        of_i8(sparse=True, selector=1),
         MmaModifiers(I8, sparse=True),
         "selector",
     ),
-    "saturation of floats": (
-        instruction_descriptor(F16, 128, 16, "f16", "f16", saturate=True),
-        MmaModifiers(F16),
-        "saturates",
-    ),
-    "negated integers": (
-        instruction_descriptor(I8, 128, 16, "s8", "s8", "s32", negate_a=True),
-        MmaModifiers(I8),
-        "negate",
-    ),
+    "saturation of floats": (of_f16(saturate=True), MmaModifiers(F16), "saturates"),
+    "negated integers": (of_i8(negate_a=True), MmaModifiers(I8), "negate"),
     "D of f16 from bf16": (
         instruction_descriptor(F16, 128, 16, "bf16", "f16", "f16"),
         MmaModifiers(F16),
         "f16 inputs",
     ),
-    "K = 96 on one CTA": (
-        scaled_descriptor(MXF4, 128, 16, "e2m1", "e2m1", k96=True),
-        MmaModifiers(MXF4),
-        "K = 96",
-    ),
-    "a transposed 4-bit matrix": (
-        scaled_descriptor(MXF4, 128, 16, "e2m1", "e2m1", b_mn=True),
-        MmaModifiers(MXF4),
-        "transpose",
-    ),
+    "K = 96 on one CTA": (of_mxf4(k96=True), MmaModifiers(MXF4), "K = 96"),
+    "a transposed 4-bit matrix": (of_mxf4(b_mn=True), MmaModifiers(MXF4), "transpose"),
     "A in tensor memory, transposed": (
         TRANSPOSED,
         MmaModifiers(F16, a_in_tensor=True),
@@ -103,19 +85,11 @@ def test_what_is_not_documented_is_not_simulated():
 
 SMEM = {
     "no constant": (0, PLAIN, "0b001"),
-    "a reserved bit": (matrix_descriptor(span=0, lbo=128, sbo=256) | 1 << 55, PLAIN, "must be 0"),
-    "no such swizzling": (
-        matrix_descriptor(span=0, lbo=128, sbo=256) | 3 << 61,
-        PLAIN,
-        "swizzling mode",
-    ),
-    "32-byte atoms of f16, transposed": (
-        matrix_descriptor(span=0, lbo=128, sbo=256) | 1 << 61,
-        TRANSPOSED,
-        "another swizzling",
-    ),
+    "a reserved bit": (UNSWIZZLED | 1 << 55, PLAIN, "must be 0"),
+    "no such swizzling": (UNSWIZZLED | 3 << 61, PLAIN, "swizzling mode"),
+    "32-byte atoms of f16, transposed": (UNSWIZZLED | 1 << 61, TRANSPOSED, "another swizzling"),
     "an absolute leading dimension without swizzling": (
-        matrix_descriptor(span=0, lbo=128, sbo=256) | 1 << 52,
+        UNSWIZZLED | 1 << 52,
         PLAIN,
         "absolute leading dimension",
     ),
