@@ -52,24 +52,19 @@ def compile(
     flag; `cuda_atomics` makes sequentially consistent atomicrmw relaxed and of device scope.
 
     `level` ("record", "function", "launch" or "all") says of which rules errors are raised.  Beyond
-    it errors that are certain are raised too, but for rules in `allow` (ids, with `*`); the others,
-    and warnings, are Python warnings (`nvgen.FindingWarning`).  `grid` (CTAs), `block` (threads),
-    `cluster` (CTAs), each a number or up to three, and `smem` (bytes of dynamic shared memory) are
-    how the kernels will be launched; if given, that is judged at every level.
+    it errors that are certain are raised too, but for rules in `allow` (ids, with `*`); all others
+    are Python warnings (`nvgen.FindingWarning`).  `grid` and `cluster` (CTAs), `block` (threads)
+    and `smem` (bytes of dynamic shared memory) are a launch, which is judged at every level.
 
-    `passes` change the machine records (`intrinsics.mir.Module`) before nvgen's own passes; `rules`
-    judge the final ones and give findings.  `lineinfo` writes `.file` and `.loc`; `keep_stages`
-    keeps MIR of every pass (`Compiled.stages`).  `bound_waits` is a limit in seconds to each wait
-    for an mbarrier on a GPU.  Threads and forked processes may call this at the same time.
+    `passes` change the machine records (`intrinsics.mir.Module`) before nvgen's own; `rules` judge
+    the final ones.  `lineinfo` writes `.file` and `.loc`, `keep_stages` keeps MIR of every pass
+    (`Compiled.stages`), `bound_waits` limits each wait for an mbarrier on a GPU, in seconds.
 
-    Raises: InputError for what LLVM rejects or crashes on and for impossible sizes; SelectionError
-    for what cannot be selected; VerificationError for what the rules find; whatever a pass or a
-    rule of the caller's raises.
+    Raises: InputError, SelectionError, VerificationError, and what the passes and rules raise.
     """
     shape = shape_of(grid, block, cluster, smem)
-    extension = extension_of(
-        passes, rules, contract=contract, lineinfo=lineinfo, cuda_atomics=cuda_atomics
-    )
+    switches = {"contract": contract, "lineinfo": lineinfo, "cuda_atomics": cuda_atomics}
+    extension = extension_of(passes, rules, **switches)
     options = Options(target, ptx, opt, level, shape, extension, keep_stages, patterns_of(allow))
     compiled = _compile(module_or_text, options)
     return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)

@@ -225,9 +225,8 @@ class Compiled:
         simulator's: "early", "late" or "random:SEED"; with `races` a data race also ends the run,
         whatever the schedule.  `timeout` (seconds) ends the run, by default after 60 on a GPU,
         where numpy arrays are copied to a process of its own for that; arrays of the GPU (DLPack,
-        `__cuda_array_interface__`) are used in place.  `max_steps` limits the instructions of the
-        simulator, counted once for threads that execute together: 20 million, if neither it nor a
-        timeout is given.
+        `__cuda_array_interface__`) are used in place.  `max_steps` limits the simulator's
+        instructions, of threads that execute together once: 20 million without it and `timeout`.
 
         A kernel compiled at level "launch" or "all" is judged again for this launch.
 
