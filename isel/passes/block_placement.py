@@ -6,10 +6,10 @@ Layer: isel.passes.  Input and output: a function after SSA form was left.
 from __future__ import annotations
 
 import functools
+from collections import Counter
 
 from intrinsics.memo import Memo
 from intrinsics.mir import (
-    HOLDERS,
     Block,
     Form,
     Label,
@@ -215,24 +215,16 @@ def _plain_guards(function: MachineFunction) -> None:
     if not wanted:
         return
     tests: dict[Reg, MachineInstr] = {}
-    mentions = dict.fromkeys(wanted, 0)
+    mentions: Counter[Reg] = Counter()
     for mi in function.instructions():
         if mi.guard is not None:
-            reg = guard_register(mi.guard)
-            if reg in wanted:
-                mentions[reg] += 1
-        for op in mi.ops if _TAKES_PREDICATES[mi.form] else ():
-            if type(op) is int:
-                if op in wanted:
-                    mentions[op] += 1
-                    if mi.form.row.head == "setp" and mi.guard is None and op == mi.ops[0]:
-                        tests[op] = mi
-            elif type(op) in HOLDERS:
-                for reg in registers_of(op):
-                    if reg in wanted:
-                        mentions[reg] += 1
+            mentions[guard_register(mi.guard)] += 1
+        if _TAKES_PREDICATES[mi.form]:
+            mentions.update(reg for op in mi.ops for reg in registers_of(op))
+            if mi.form.row.head == "setp" and mi.guard is None and type(mi.ops[0]) is int:
+                tests[mi.ops[0]] = mi
     for reg, test in tests.items():
-        turned = _turned(test.form) if mentions[reg] == 2 else None
+        turned = _turned(test.form) if reg in wanted and mentions[reg] == 2 else None
         if turned is not None:
             test.form, wanted[reg].guard = turned, reg
 

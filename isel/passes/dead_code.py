@@ -18,13 +18,32 @@ from intrinsics.mir import (
 
 
 def remove_dead_code(function: MachineFunction) -> None:
-    """Drop pure records that no kept record needs.
+    """Drop pure records that no kept record needs."""
+    needed, unneeded = _read_before(function)
+    if not unneeded:
+        return
+    work = [mi for reg in needed & unneeded.keys() for mi in unneeded.pop(reg)]
+    while work:
+        for reg in work.pop().uses():
+            work += unneeded.pop(reg, ())
+    dead = {
+        id(mi)
+        for makers in unneeded.values()
+        for mi in makers
+        if all(reg in unneeded for reg in mi.defs())
+    }
+    for block in function.blocks if dead else ():
+        block.instrs = [mi for mi in block.instrs if id(mi) not in dead]
 
-    From the end to the beginning, most results are read before they are made: what is read round a
-    loop alone is looked for afterwards.
+
+def _read_before(function: MachineFunction) -> tuple[set[Reg], dict[Reg, list[MachineInstr]]]:
+    """What kept records read, and the makers of results that none has read, from end to beginning.
+
+    Most results are read before they are made so: only of the others it is open whether a loop
+    reads them.
     """
     needed: set[Reg] = set()
-    unneeded: dict[Reg, list[MachineInstr]] = {}  # results, and what makes them, not read so far
+    unneeded: dict[Reg, list[MachineInstr]] = {}
     for block in reversed(function.blocks):
         for mi in reversed(block.instrs):
             form, ops = mi.form, mi.ops
@@ -46,17 +65,4 @@ def remove_dead_code(function: MachineFunction) -> None:
                     needed.update(registers_of(op))
             if mi.guard is not None:
                 needed.add(guard_register(mi.guard))
-    if not unneeded:
-        return
-    work = [mi for reg in needed & unneeded.keys() for mi in unneeded.pop(reg)]
-    while work:
-        for reg in work.pop().uses():
-            work += unneeded.pop(reg, ())
-    dead = {
-        id(mi)
-        for makers in unneeded.values()
-        for mi in makers
-        if all(reg in unneeded for reg in mi.defs())
-    }
-    for block in function.blocks if dead else ():
-        block.instrs = [mi for mi in block.instrs if id(mi) not in dead]
+    return needed, unneeded

@@ -42,22 +42,22 @@ def repack(
     source, target = max(widths), max(wanted)
     uniform = {*widths} == {source} and {*wanted} == {target}
     if uniform and _is_power(source) and _is_power(target) and min(source, target) >= 8:
-        _recut_evenly(state, regs, source, list(results), target)
+        _repack_evenly(state, regs, source, list(results), target)
         return
     starts = [0, *itertools.accumulate(widths)]
     at = first = 0
     for result, width in zip(results, wanted, strict=True):
-        pieces = []
+        fields = []
         for n in range(first, len(ops)):
             start = starts[n]
             if start >= at + width:
                 break
             low, high = max(at, start), min(at + width, starts[n + 1])
             if low < high and ops[n] != Imm(0):
-                pieces.append(_Piece(regs[n], low - start, low - at, high - low))
+                fields.append(_BitField(regs[n], low - start, low - at, high - low))
             if starts[n + 1] <= at + width:
                 first = n + 1
-        _gather(state, result, width, pieces)
+        _gather(state, result, width, fields)
         at += width
 
 
@@ -69,7 +69,7 @@ def _holder(bits: int) -> int:
     return 16 if bits <= 16 else 32 if bits <= 32 else 64
 
 
-def _recut_evenly(
+def _repack_evenly(
     state: FunctionState, regs: list[Reg], source: int, results: list[Reg], target: int
 ) -> None:
     if target > source:
@@ -88,7 +88,7 @@ def _recut_evenly(
 # ---- any widths ------------------------------------------------------------------------------
 
 
-class _Piece:
+class _BitField:
     """`count` bits of a register, from bit `first` on, to go to bit `to`."""
 
     __slots__ = ("count", "first", "reg", "to")
@@ -100,53 +100,53 @@ class _Piece:
         self.count = count
 
 
-def _gather(state: FunctionState, result: Reg, width: int, pieces: list[_Piece]) -> None:
-    """One result out of its pieces, the lowest one first."""
+def _gather(state: FunctionState, result: Reg, width: int, fields: list[_BitField]) -> None:
+    """One result out of its fields, the lowest one first."""
     bits = state.out.regs.classes[result].bits
     if bits == 1:
-        _gather_bit(state, result, pieces)
+        _gather_bit(state, result, fields)
         return
     joined: Op | None = None
-    for n, piece in enumerate(pieces):
-        last = n + 1 == len(pieces)
-        part = _place(state, piece, bits, clean=not last or piece.to + piece.count < width)
+    for n, field in enumerate(fields):
+        last = n + 1 == len(fields)
+        part = _place(state, field, bits, clean=not last or field.to + field.count < width)
         if joined is None:
             joined = part
             continue
         total = result if last else state.new(BITS[bits])
         state.emit(form("or", type=BITS[bits]), total, joined, part)
         joined = total
-    if len(pieces) < 2:
+    if len(fields) < 2:
         state.emit(form("mov", type=BITS[bits]), result, Imm(0) if joined is None else joined)
 
 
-def _gather_bit(state: FunctionState, result: Reg, pieces: list[_Piece]) -> None:
-    if not pieces:
+def _gather_bit(state: FunctionState, result: Reg, fields: list[_BitField]) -> None:
+    if not fields:
         state.emit(form("mov", type=T.PRED), result, Imm(0))
         return
-    (piece,) = pieces
-    holder = state.out.regs.classes[piece.reg].bits
+    (field,) = fields
+    holder = state.out.regs.classes[field.reg].bits
     if holder == 1:
-        state.emit(form("mov", type=T.PRED), result, piece.reg)
+        state.emit(form("mov", type=T.PRED), result, field.reg)
         return
-    to_predicate(state, result, piece.reg, holder, piece.first)
+    to_predicate(state, result, field.reg, holder, field.first)
 
 
-def _place(state: FunctionState, piece: _Piece, bits: int, *, clean: bool) -> Reg:
-    """A piece at its place in a register of `bits` bits, zeros below, above too if `clean`."""
-    holder = state.out.regs.classes[piece.reg].bits
+def _place(state: FunctionState, field: _BitField, bits: int, *, clean: bool) -> Reg:
+    """A field at its place in a register of `bits` bits, zeros below, above too if `clean`."""
+    holder = state.out.regs.classes[field.reg].bits
     if holder == 1:
-        chosen, one = form("selp", type=BITS[bits]), Imm(1 << piece.to)
-        return state.computed(chosen, one, Imm(0), piece.reg, cls=BITS[bits])
-    reg = piece.reg
-    if piece.first:
-        reg = _shifted(state, "shr", UNSIGNED[holder], reg, piece.first)
-    above = state.zero_above.get(piece.reg, holder) - piece.first
+        chosen, one = form("selp", type=BITS[bits]), Imm(1 << field.to)
+        return state.computed(chosen, one, Imm(0), field.reg, cls=BITS[bits])
+    reg = field.reg
+    if field.first:
+        reg = _shifted(state, "shr", UNSIGNED[holder], reg, field.first)
+    above = state.zero_above.get(field.reg, holder) - field.first
     reg = resize(state, reg, holder, bits)
-    if clean and piece.count < min(above, bits - piece.to):
-        mask = Imm((1 << piece.count) - 1)
+    if clean and field.count < min(above, bits - field.to):
+        mask = Imm((1 << field.count) - 1)
         reg = state.computed(form("and", type=BITS[bits]), reg, mask, cls=BITS[bits])
-    return _shifted(state, "shl", BITS[bits], reg, piece.to) if piece.to else reg
+    return _shifted(state, "shl", BITS[bits], reg, field.to) if field.to else reg
 
 
 def _shifted(state: FunctionState, row: str, type_: ScalarType, reg: Reg, by: int) -> Reg:
@@ -205,7 +205,7 @@ def _join_bytes(state: FunctionState, result: Reg, parts: list[Reg], bits: int) 
         state.emit(form("mov.pack2", type=T.B64), result, tuple(halves))
         return
     if bits == 16:
-        _gather(state, result, 16, [_Piece(reg, 0, 8 * n, 8) for n, reg in enumerate(parts)])
+        _gather(state, result, 16, [_BitField(reg, 0, 8 * n, 8) for n, reg in enumerate(parts)])
         return
     words = [resize(state, reg, 16, 32) for reg in parts]
     low, high = state.new(T.B32), state.new(T.B32)

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.target is None:
         raise no_target()
-    return _told(arguments, text, lambda: _story(arguments, text))
+    return _report(arguments, text, lambda: _story(arguments, text))
 
 
 def _tiles(arguments: argparse.Namespace, text: str) -> int:
@@ -51,14 +51,14 @@ def _tiles(arguments: argparse.Namespace, text: str) -> int:
     if arguments.target is None:
         raise no_target()
     file = printable(arguments.file)
-    return _told(
+    return _report(
         arguments,
         text,
         lambda: trace_tile(text, file, arguments.target, arguments.ptx, arguments.mma),
     )
 
 
-def _told(
+def _report(
     arguments: argparse.Namespace, text: str, story_of: Callable[[], tuple[Story, list[Finding]]]
 ) -> int:
     try:
@@ -71,7 +71,7 @@ def _told(
     if arguments.format == "json":
         print(json.dumps(_as_json(arguments, story, findings), indent=2))
     else:
-        _tell(arguments, story)
+        _print(arguments, story)
         print_findings([*story.notes, *findings], text, sys.stdout)
     return 1 if errors(findings) else 0
 
@@ -88,7 +88,7 @@ def _story(arguments: argparse.Namespace, text: str) -> tuple[Story, list[Findin
 # ---- text ------------------------------------------------------------------------------------
 
 
-def _tell(arguments: argparse.Namespace, story: Story) -> None:
+def _print(arguments: argparse.Namespace, story: Story) -> None:
     printer = Printer(sys.stdout)
     which = f"multiply {story.number} of {story.count}"
     if arguments.name != arguments.file:

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: InputError also for what the file that is tuned raises.
     """
-    with _told(arguments.file):
+    with _as_errors_of(arguments.file):
         return _tune(arguments)
 
 
@@ -61,7 +61,7 @@ def _tune(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _told(file: str) -> Iterator[None]:
+def _as_errors_of(file: str) -> Iterator[None]:
     """What a line of the file raises is an error of the file; NvgenErrors say themselves."""
     try:
         yield

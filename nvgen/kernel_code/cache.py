@@ -186,8 +186,8 @@ def _key(identity: dict[str, object], text: str) -> str:
         "ptxas": _assembler_version(str(find_ptxas())),
         **identity,
     }
-    told = json.dumps(known, sort_keys=True) + "\n" + text
-    return hashlib.sha256(told.encode()).hexdigest()[:40]
+    described = json.dumps(known, sort_keys=True) + "\n" + text
+    return hashlib.sha256(described.encode()).hexdigest()[:40]
 
 
 def _written(value: object) -> object:
@@ -205,8 +205,8 @@ def _written(value: object) -> object:
         case FunctionType() | type() if _is_named(value):
             return ["named", f"{value.__module__}.{value.__qualname__}"]
     if is_dataclass(value) and not isinstance(value, type):
-        told = [_written(getattr(value, one.name)) for one in fields(value)]
-        return ["dataclass", _written(type(value)), *told]
+        members = [_written(getattr(value, one.name)) for one in fields(value)]
+        return ["dataclass", _written(type(value)), *members]
     raise input_error(
         "cache/given",
         "what a kernel is built for has no name that every process gives it",

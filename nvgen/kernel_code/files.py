@@ -38,7 +38,7 @@ def write(path: Path, code: MachineCode) -> None:
         "block": code.block,
         "dynamic_shared": code.dynamic_shared,
         "params": [[*_names(param)] for param in code.params],
-        "parameters": [[*_told(parameter)] for parameter in code.parameters],
+        "parameters": [[*_fields(parameter)] for parameter in code.parameters],
         "resources": asdict(code.resources),
         "warnings": [[f.rule, f.message, f.got, f.expected, f.hint] for f in code.warnings],
     }
@@ -162,7 +162,7 @@ def _param(
     )  # fmt: skip
 
 
-def _told(parameter: Parameter) -> Iterator[str | bool | tuple[int, ...] | None]:
+def _fields(parameter: Parameter) -> Iterator[str | bool | tuple[int, ...] | None]:
     """The fields of what the builder calls a parameter, likewise."""
     yield parameter.name
     yield parameter.dtype.name if parameter.dtype is not None else None

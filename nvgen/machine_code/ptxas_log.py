@@ -113,10 +113,10 @@ _FUNCTION = re.compile(r" in (?:the )?function '([^']*)'")
 
 def remarks(log: str) -> list[Finding]:
     """Warnings about what ptxas did, at lines of the PTX: 0 where ptxas names none."""
-    return [*_told(log), *_spills(log)]
+    return [*_advisories(log), *_spills(log)]
 
 
-def _told(log: str) -> Iterator[Finding]:
+def _advisories(log: str) -> Iterator[Finding]:
     for code, text in _INFO.findall(log):
         known = next((r for r in _REMARKS if re.search(r.words, text)), None)
         if known is None:

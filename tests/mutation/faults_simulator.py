@@ -11,7 +11,7 @@ FAULTS = (
     # ---- fences and clocks -------------------------------------------------------------------
     Fault(
         "fence-acquires", Kind.ORDER, "nvgen/sim/races/happens_before.py",
-        "            mine.acquire(lanes, within(heard, reach))\n",
+        "            mine.acquire(lanes, within(observed, reach))\n",
         "            pass\n",
         "a fence behind a relaxed read learns nothing",
         "tests/sim/races/test_races.py",

@@ -29,8 +29,8 @@ class AccessPart:
     """Part of an access.
 
     `first` and `count` are registers of the value, `at` is a byte offset, `unit` the type that
-    moves.  `packed` registers share one unit.  `parts` are the bytes of each part where one
-    register moves in several; `bits` single bits share one unit of memory.  A plain piece has a
+    moves.  `packed` registers share one unit.  `sizes` are the bytes of each part where one
+    register moves in several; `bits` single bits share one unit of memory.  A plain part has a
     register for each unit.
     """
 
@@ -39,14 +39,14 @@ class AccessPart:
     at: int
     unit: ScalarType
     packed: int = 1
-    parts: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()
     bits: bool = False
     is_plain: bool = False
 
     @property
     def units(self) -> int:
         """The number of units that one access moves."""
-        return 1 if self.parts or self.bits else self.count // self.packed
+        return 1 if self.sizes or self.bits else self.count // self.packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ def access_parts(
     found: list[AccessPart] = []
     k = 0
     while k < len(atoms):
-        piece, taken = _next(atoms, k, alignment, most)
-        found.extend(piece)
+        parts, taken = _next(atoms, k, alignment, most)
+        found.extend(parts)
         k += taken
     return tuple(found)
 
@@ -127,7 +127,7 @@ def _next(atoms: list[_Atom], k: int, alignment: int, most: int) -> tuple[list[A
         return _bits(atom, aligned), 1
     if atom.size not in UNITS or aligned < atom.size:
         parts = _parts(atom.size, aligned)
-        return [AccessPart(atom.register, 1, atom.at, UNITS[parts[0]], parts=parts)], 1
+        return [AccessPart(atom.register, 1, atom.at, UNITS[parts[0]], sizes=parts)], 1
     count = _run(atoms, k, min(most, aligned) // atom.size)
     return [_vector(atom, count)], count
 

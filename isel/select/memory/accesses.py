@@ -32,12 +32,12 @@ _GLOBAL = Space.GLOBAL
 _VECTORS = {1: None, 2: Vec.V2, 4: Vec.V4, 8: Vec.V8}
 
 Attributes: TypeAlias = dict[str, Sem | Scope | NonCoherent | None]
-"""Modifiers that all pieces of an access have."""
+"""Modifiers that all parts of an access have."""
 
 
 @dataclass(slots=True)
 class _Access:
-    """What all the pieces of one access have in common."""
+    """What all the parts of one access have in common."""
 
     op: str
     space: Space | None
@@ -86,9 +86,9 @@ def _load_plain(
     mem: Mem,
     alignment: int,
 ) -> None:
-    for piece in access_parts(state.layout, type_, alignment, wide=_wide(state, access)):
-        there = list(results[piece.first : piece.first + piece.count])
-        _load_piece(state, access, piece, there, _behind(mem, piece.at))
+    for part in access_parts(state.layout, type_, alignment, wide=_wide(state, access)):
+        there = list(results[part.first : part.first + part.count])
+        _load_part(state, access, part, there, _behind(mem, part.at))
 
 
 def _is_constant(state: FunctionState, i: ir.Load) -> bool:
@@ -100,25 +100,25 @@ def _is_constant(state: FunctionState, i: ir.Load) -> bool:
     return unwritten or i.attachment("invariant.load") is not None
 
 
-def _load_piece(
-    state: FunctionState, access: _Access, piece: AccessPart, results: list[Reg], where: Mem
+def _load_part(
+    state: FunctionState, access: _Access, part: AccessPart, results: list[Reg], where: Mem
 ) -> None:
-    if piece.is_plain:
-        state.emit(access.form(piece.unit, piece.count), _vector(results), where)
-        if piece.unit is _BYTE:
+    if part.is_plain:
+        state.emit(access.form(part.unit, part.count), _vector(results), where)
+        if part.unit is _BYTE:
             state.zero_above.update(dict.fromkeys(results, 8))  # ld fills its register up
         return
-    if piece.parts:
-        _load_parts(state, access, piece, results[0], where)
+    if part.sizes:
+        _load_in_sizes(state, access, part, results[0], where)
         return
-    moved = [state.new(_class(piece.unit)) for _ in range(piece.units)]
-    state.emit(access.form(piece.unit, piece.units), _vector(moved), where)
-    if piece.bits:
+    moved = [state.new(_class(part.unit)) for _ in range(part.units)]
+    state.emit(access.form(part.unit, part.units), _vector(moved), where)
+    if part.bits:
         _spread_bits(state, results, moved[0])
         return
     for at, unit in enumerate(moved):
-        elements = results[at * piece.packed : (at + 1) * piece.packed]
-        split(state, elements, unit, piece.unit.bits // piece.packed)
+        elements = results[at * part.packed : (at + 1) * part.packed]
+        split(state, elements, unit, part.unit.bits // part.packed)
 
 
 def _spread_bits(state: FunctionState, results: list[Reg], unit: Reg) -> None:
@@ -132,20 +132,20 @@ def _spread_bits(state: FunctionState, results: list[Reg], unit: Reg) -> None:
         to_predicate(state, result, shifted, bits)
 
 
-def _load_parts(
-    state: FunctionState, access: _Access, piece: AccessPart, result: Reg, where: Mem
+def _load_in_sizes(
+    state: FunctionState, access: _Access, part: AccessPart, result: Reg, where: Mem
 ) -> None:
-    """One register from parts of memory."""
+    """One register, by a load for each of the sizes that it is split into."""
     parts, at = [], 0
-    for size in piece.parts:
+    for size in part.sizes:
         unit, place = UNITS[size], Mem(where.base, where.offset + at)
         parts.append(state.computed(access.form(unit, 1), place, cls=_class(unit)))
         at += size
-    state.parts[result] = piece.parts, parts
-    if len(set(piece.parts)) == 1 and at * 8 == state.out.regs.classes[result].bits:
-        join(state, result, parts, piece.parts[0] * 8)
+    state.parts[result] = part.sizes, parts
+    if len(set(part.sizes)) == 1 and at * 8 == state.out.regs.classes[result].bits:
+        join(state, result, parts, part.sizes[0] * 8)
     else:
-        _join_unequal(state, result, parts, piece.parts)
+        _join_unequal(state, result, parts, part.sizes)
 
 
 def _join_unequal(
@@ -198,39 +198,39 @@ def _store_plain(
     alignment: int,
 ) -> None:
     classes = state.layout.classes(type_)
-    for piece in access_parts(state.layout, type_, alignment, wide=_wide(state, access)):
+    for part in access_parts(state.layout, type_, alignment, wide=_wide(state, access)):
         there = [
-            op if type(op := values[k]) is Imm and piece.is_plain else state.reg(op, classes[k])
-            for k in range(piece.first, piece.first + piece.count)
+            op if type(op := values[k]) is Imm and part.is_plain else state.reg(op, classes[k])
+            for k in range(part.first, part.first + part.count)
         ]
-        _store_piece(state, access, piece, there, _behind(mem, piece.at))
+        _store_part(state, access, part, there, _behind(mem, part.at))
 
 
-def _store_piece(
-    state: FunctionState, access: _Access, piece: AccessPart, values: list[Reg | Imm], where: Mem
+def _store_part(
+    state: FunctionState, access: _Access, part: AccessPart, values: list[Reg | Imm], where: Mem
 ) -> None:
-    if piece.is_plain:
-        state.emit(access.form(piece.unit, piece.count), where, _vector(values))
+    if part.is_plain:
+        state.emit(access.form(part.unit, part.count), where, _vector(values))
         return
     regs = [value for value in values if isinstance(value, int)]
-    if piece.parts:
-        _store_parts(state, access, piece, regs[0], where)
+    if part.sizes:
+        _store_in_sizes(state, access, part, regs[0], where)
         return
-    if piece.bits:
-        moved = [_gathered_bits(state, regs, _class(piece.unit))]
+    if part.bits:
+        moved = [_gathered_bits(state, regs, _class(part.unit))]
     else:
-        groups = [regs[n : n + piece.packed] for n in range(0, len(regs), piece.packed)]
-        moved = [_joined(state, elements, piece) for elements in groups]
-    state.emit(access.form(piece.unit, piece.units), where, _vector(moved))
+        groups = [regs[n : n + part.packed] for n in range(0, len(regs), part.packed)]
+        moved = [_joined(state, elements, part) for elements in groups]
+    state.emit(access.form(part.unit, part.units), where, _vector(moved))
 
 
-def _joined(state: FunctionState, elements: list[Reg], piece: AccessPart) -> Reg:
+def _joined(state: FunctionState, elements: list[Reg], part: AccessPart) -> Reg:
     """One unit of several elements: the one that they came from, if they came from one."""
     known = state.words.get(tuple(elements))
     if known is not None:
         return known
-    unit = state.new(_class(piece.unit))
-    join(state, unit, elements, piece.unit.bits // piece.packed)
+    unit = state.new(_class(part.unit))
+    join(state, unit, elements, part.unit.bits // part.packed)
     return unit
 
 
@@ -245,19 +245,19 @@ def _gathered_bits(state: FunctionState, bits: list[Reg], cls: ScalarType) -> Re
     return total
 
 
-def _store_parts(
-    state: FunctionState, access: _Access, piece: AccessPart, value: Reg, where: Mem
+def _store_in_sizes(
+    state: FunctionState, access: _Access, part: AccessPart, value: Reg, where: Mem
 ) -> None:
-    """Parts of one register, each shifted down from its place."""
+    """One register, by a store for each of the sizes that it is split into."""
     bits = state.out.regs.classes[value].bits
     sizes, known = state.parts.get(value, ((), []))
     at = 0
-    for number, size in enumerate(piece.parts):
-        part = known[number] if sizes == piece.parts else value
-        if at and part == value:
+    for number, size in enumerate(part.sizes):
+        stored = known[number] if sizes == part.sizes else value
+        if at and stored == value:
             down = form("shr", type=UNSIGNED[bits])
-            part = state.computed(down, value, Imm(8 * at), cls=BITS[bits])
-        state.emit(access.form(UNITS[size], 1), Mem(where.base, where.offset + at), part)
+            stored = state.computed(down, value, Imm(8 * at), cls=BITS[bits])
+        state.emit(access.form(UNITS[size], 1), Mem(where.base, where.offset + at), stored)
         at += size
 
 

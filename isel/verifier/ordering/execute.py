@@ -75,22 +75,7 @@ class Run(RunState):
 
     def _end(self) -> None:
         """Log the waits that never end, or else the tensor memory that is still allocated."""
-        for s in self.strands:
-            if s.waiting is not None:
-                at = s.mbarrier
-                lacks = at is not None and self._has_arrivals_elsewhere(at)
-                mbarrier = None if at is None else self.machine.mbarriers.get(at)
-                progress = None if mbarrier is None else mbarrier.progress
-                alone = mbarrier is not None and not self._is_helped(mbarrier)
-                afar = () if at is None else self._signals_elsewhere(at)
-                begins = all(
-                    one.mbarrier is not mbarrier for one in self.log.waits.get(s.actor, ())
-                )
-                behind = self.program.reachable(s.node, s.warp) if begins else frozenset[int]()
-                stuck = Stuck(
-                    s.at, s.actor, s.what, at is not None, lacks, progress, alone, afar, behind
-                )
-                self.log.stuck.append(stuck)
+        self.log.stuck += [self._stuck(s) for s in self.strands if s.waiting is not None]
         if self.log.stuck:
             return
         for mine in self.machine.allocations.values():
@@ -99,6 +84,23 @@ class Run(RunState):
                     self.log.left(
                         lifetimes.NEVER_FREED, one.index, "a way on which nothing frees it"
                     )
+
+    def _stuck(self, s: Strand) -> Stuck:
+        """A wait that never ends, and what is known of its mbarrier."""
+        at = s.mbarrier
+        mbarrier = None if at is None else self.machine.mbarriers.get(at)
+        begins = all(one.mbarrier is not mbarrier for one in self.log.waits.get(s.actor, ()))
+        return Stuck(
+            s.at,
+            s.actor,
+            s.what,
+            at_mbarrier=at is not None,
+            without_arrivals=at is not None and self._has_arrivals_elsewhere(at),
+            progress=None if mbarrier is None else mbarrier.progress,
+            alone=mbarrier is not None and not self._is_helped(mbarrier),
+            elsewhere=() if at is None else self._signals_elsewhere(at),
+            behind=self.program.reachable(s.node, s.warp) if begins else frozenset[int](),
+        )
 
     def _is_helped(self, mbarrier: Mbarrier) -> bool:
         """Whether threads that wait for something else may signal an mbarrier in this phase.

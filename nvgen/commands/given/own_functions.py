@@ -43,7 +43,7 @@ def _pass(name: str) -> Pass:
 
     @functools.wraps(function)
     def run(module: Module) -> None:
-        with _told("pass", name):
+        with _as_errors_of("pass", name):
             function(module)
 
     return run
@@ -54,14 +54,14 @@ def _rule(name: str) -> Rule:
 
     @functools.wraps(function)
     def judge(module: Module) -> list[Finding]:
-        with _told("rule", name):
+        with _as_errors_of("rule", name):
             return list(function(module) or ())
 
     return judge
 
 
 @contextmanager
-def _told(option: str, name: str) -> Iterator[None]:
+def _as_errors_of(option: str, name: str) -> Iterator[None]:
     """What a function raises is an error of the command's input.
 
     Raises: InputError.

@@ -39,9 +39,9 @@ def _known(clocks: Clocks, warps: Sequence[WarpPart]) -> Clock:
     """What happens before the exit of some thread, or was seen by one without an acquire."""
     mine = [clocks.of(warp) for warp in warps]
     known = [each.joined(each.warp.launched) for each in mine]
-    seen = {id(heard): heard for each in mine for heard in each.seen if heard is not None}
-    heard = [within(each, Reach.LAUNCH) for each in seen.values()]
-    return whole(functools.reduce(join, [*known, *heard], NOTHING))
+    seen = {id(one): one for each in mine for one in each.seen if one is not None}
+    observed = [within(each, Reach.LAUNCH) for each in seen.values()]
+    return whole(functools.reduce(join, [*known, *observed], NOTHING))
 
 
 def _by_others(shadow: Shadow) -> Iterator[tuple[int, str, Site]]:

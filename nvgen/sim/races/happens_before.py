@@ -37,7 +37,7 @@ from nvgen.sim.races.epochs import Sites
 from nvgen.sim.races.scopes import (
     Clusters,
     Flag,
-    Heard,
+    Observed,
     Reach,
     Released,
     by_reach,
@@ -218,11 +218,11 @@ class Clocks:
         release = self.release(strand, strand.mask)
         mine = self.of(strand.warp)
         mine.adopt(strand.mask, release)
-        seen: Heard | None = None
+        seen: Observed | None = None
         for lane in lane_indices(strand.mask).tolist():
-            heard = mine.seen[lane]
-            if heard is not None:
-                seen = joined(seen, heard)
+            observed = mine.seen[lane]
+            if observed is not None:
+                seen = joined(seen, observed)
         if seen is not None:
             for lane in lane_indices(strand.mask).tolist():
                 mine.seen[lane] = seen
@@ -272,14 +272,17 @@ class Clocks:
     def _acquire(self, strand: StrandPart, reach: Reach = Reach.LAUNCH) -> None:
         """Let threads acquire what their relaxed reads have read, of threads in a scope."""
         mine = self.of(strand.warp)
-        alike: dict[int, tuple[Heard, int]] = {}  # lanes by what they have read
+        alike: dict[int, tuple[Observed, int]] = {}  # lanes by what they have read
         for lane in lane_indices(strand.mask).tolist():
-            heard = mine.seen[lane]
-            if heard is not None:
-                alike[id(heard)] = heard, alike.get(id(heard), (heard, 0))[1] | 1 << lane
-        for heard, lanes in alike.values():
-            mine.acquire(lanes, within(heard, reach))
-            for clock in heard[reach + 1 :]:
+            observed = mine.seen[lane]
+            if observed is not None:
+                alike[id(observed)] = (
+                    observed,
+                    alike.get(id(observed), (observed, 0))[1] | 1 << lane,
+                )
+        for observed, lanes in alike.values():
+            mine.acquire(lanes, within(observed, reach))
+            for clock in observed[reach + 1 :]:
                 self.missed = join(self.missed, clock)
         if reach is Reach.LAUNCH:
             for lane in lane_indices(strand.mask).tolist():
@@ -302,33 +305,33 @@ class Clocks:
         """Record that threads read a released value, by a strong read of that reach."""
         cta = strand.warp.cta.number
         self.observe_release(
-            strand, lanes, flag.heard(cta, reach, self.clusters), acquires=acquires
+            strand, lanes, flag.observed_by(cta, reach, self.clusters), acquires=acquires
         )
         self.missed = join(self.missed, flag.missed(cta, reach, self.clusters))
 
     def observe_phase(
-        self, strand: StrandPart, lanes: int, heard: Heard, *, acquires: bool
+        self, strand: StrandPart, lanes: int, observed: Observed, *, acquires: bool
     ) -> None:
         """Record that threads observe the completion of an mbarrier's phase."""
-        self.observe_release(strand, lanes, heard, acquires=acquires)
-        near = heard[Reach.CTA]
+        self.observe_release(strand, lanes, observed, acquires=acquires)
+        near = observed[Reach.CTA]
         if near is not None and near.narrow is not None:
             self.missed = join(self.missed, near.narrow)
 
     def observe_release(
-        self, strand: StrandPart, lanes: int, heard: Heard, *, acquires: bool
+        self, strand: StrandPart, lanes: int, observed: Observed, *, acquires: bool
     ) -> None:
         """Record that threads read a released value: an acquire, or one after their next fence."""
         mine = self.of(strand.warp)
-        self.signals.hear(strand.warp, self.at)
+        self.signals.observe(strand.warp, self.at)
         if acquires:
-            mine.acquire(lanes, within(heard, Reach.LAUNCH))
+            mine.acquire(lanes, within(observed, Reach.LAUNCH))
             return
-        alike: dict[int, Heard] = {}
+        alike: dict[int, Observed] = {}
         for lane in lane_indices(lanes).tolist():
             old = mine.seen[lane]
             if id(old) not in alike:
-                alike[id(old)] = joined(old, heard)
+                alike[id(old)] = joined(old, observed)
             mine.seen[lane] = alike[id(old)]
 
     def releases_of_write(
@@ -421,22 +424,22 @@ class Clocks:
             return True
         if level(relies, other.column) >= issued(other.tick):
             return True
-        heard = level(known.tensor, other.column) >= issued(other.tick)
-        op.unfenced[other.column, other.tick] = AFTER if heard else BEFORE
+        is_observed = level(known.tensor, other.column) >= issued(other.tick)
+        op.unfenced[other.column, other.tick] = AFTER if is_observed else BEFORE
         return False
 
-    def _released_columns(self, op: AsyncOp, heard: Ticks, relies: Ticks) -> Ticks:
+    def _released_columns(self, op: AsyncOp, observed: Ticks, relies: Ticks) -> Ticks:
         """The operations on tensor memory that the completion of an operation releases."""
         if op.issuer is None:
-            return heard
+            return observed
         mine, lanes = self.of(op.issuer).tensor, self._issuers(op)
         if op.kind == "commit":
-            return joined_ops(heard, mine.committed(lanes[0]))
+            return joined_ops(observed, mine.committed(lanes[0]))
         if op.kind not in ACCESSES:
-            return heard
+            return observed
         op.relies = marked(relies, op.column, complete(op.tick))
         mine.issue(lanes, op)
-        return heard if op.kind in MOVES else joined_ops(heard, op.relies)
+        return observed if op.kind in MOVES else joined_ops(observed, op.relies)
 
     def _shared(self, warps: tuple[WarpPart, ...]) -> Clock:
         """The meet of the clocks of several warps; an access of only one of them is not in it."""

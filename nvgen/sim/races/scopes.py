@@ -65,11 +65,11 @@ class Clusters:
         return away
 
 
-Heard = tuple[Clock | None, Clock | None, Clock | None]
+Observed = tuple[Clock | None, Clock | None, Clock | None]
 """What others have released to a thread, by how far they are away: a `Reach` is the index."""
 
 
-def joined(one: Heard | None, other: Heard) -> Heard:
+def joined(one: Observed | None, other: Observed) -> Observed:
     """The join of two sets of clocks that a thread has acquired."""
     if one is None or one is other:
         return other
@@ -79,10 +79,10 @@ def joined(one: Heard | None, other: Heard) -> Heard:
     return first, second, third
 
 
-def within(heard: Heard, reach: Reach) -> Clock | None:
+def within(observed: Observed, reach: Reach) -> Clock | None:
     """The clock acquired from threads inside a scope."""
     found: Clock | None = None
-    for clock in heard[: reach + 1]:
+    for clock in observed[: reach + 1]:
         found = join(found, clock) if clock is not None else found
     return found
 
@@ -92,19 +92,19 @@ class Flag:
     """The clocks released by strong writes to one location, by the writer's CTA and scope."""
 
     releases: dict[tuple[int, Reach], Clock] = field(default_factory=dict)
-    _heard: dict[tuple[int, Reach], Heard] = field(default_factory=dict)
+    _observed: dict[tuple[int, Reach], Observed] = field(default_factory=dict)
 
     def add(self, cta: int, released: Iterable[tuple[Reach, Clock]]) -> None:
         """Record a write by a thread of a CTA."""
         for reach, clock in released:
             self.releases[cta, reach] = join(self.releases.get((cta, reach)), clock)
-            self._heard.clear()
+            self._observed.clear()
 
-    def heard(self, cta: int, reach: Reach, clusters: Clusters) -> Heard:
+    def observed_by(self, cta: int, reach: Reach, clusters: Clusters) -> Observed:
         """The clocks that a read with this scope, by a thread of a CTA, acquires."""
-        found = self._heard.get((cta, reach))
+        found = self._observed.get((cta, reach))
         if found is None:
-            found = self._heard[cta, reach] = self._collect(cta, reach, clusters)
+            found = self._observed[cta, reach] = self._collect(cta, reach, clusters)
         return found
 
     def missed(self, cta: int, reach: Reach, clusters: Clusters) -> Clock | None:
@@ -118,7 +118,7 @@ class Flag:
                 found = join(found, clock)
         return found
 
-    def _collect(self, cta: int, reach: Reach, clusters: Clusters) -> Heard:
+    def _collect(self, cta: int, reach: Reach, clusters: Clusters) -> Observed:
         found: list[Clock | None] = [None, None, None]
         for (other, far), clock in self.releases.items():
             away = clusters.between(cta, other)

@@ -25,7 +25,7 @@ class Signals:
     """
 
     sent: dict[Warp, list[tuple[int, InstructionPart]]] = field(default_factory=dict)
-    heard: dict[Warp, InstructionPart] = field(default_factory=dict)
+    observed: dict[Warp, InstructionPart] = field(default_factory=dict)
 
     def send(self, warp: WarpPart, at: InstructionPart | None, tick: int) -> None:
         """Record that a warp signals: an ordered write, or an arrival at an mbarrier."""
@@ -36,10 +36,10 @@ class Signals:
             mine.pop()
         mine.append((tick, at))
 
-    def hear(self, warp: WarpPart, at: InstructionPart | None) -> None:
+    def observe(self, warp: WarpPart, at: InstructionPart | None) -> None:
         """Record that a warp has acquired what another one released."""
         if at is not None:
-            self.heard[warp.cta.number, warp.number] = at
+            self.observed[warp.cta.number, warp.number] = at
 
     def behind(self, warp: Warp, tick: int) -> Place | None:
         """The place of a warp's first signal after a tick."""
@@ -47,5 +47,5 @@ class Signals:
 
     def before(self, warp: Warp) -> Place | None:
         """The place of a warp's last acquiring read or wait."""
-        found = self.heard.get(warp)
+        found = self.observed.get(warp)
         return None if found is None else found.place

@@ -6,8 +6,8 @@ comes before an arrival may be moved behind it, unless ::before_thread_sync does
 has, beside what is complete before it, what its next tcgen05 operations may rely on:
 
     fenced   what they may rely on now
-    heard    what was said where the thread waited, for the next fence::after_thread_sync to make
-             `fenced`; it is the part `tensor` of the thread's clock
+    observed what it has observed by a wait or a barrier, and what the next fence::after_thread_sync
+             makes `fenced`; it is the part `tensor` of the thread's clock
     before   what the thread lets others rely on: its own operations up to its last
              fence::before_thread_sync, and what it relied on itself there
 

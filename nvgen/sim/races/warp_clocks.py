@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.actors.parts import WarpPart
 from nvgen.sim.actors.vector_clock import LANES, NOTHING, Clock, Ticks, common, join
-from nvgen.sim.races.scopes import UNRELEASED, Heard, Released
+from nvgen.sim.races.scopes import UNRELEASED, Observed, Released
 from nvgen.sim.races.tensor_fences import TensorOrder
 
 
@@ -43,7 +43,7 @@ class WarpClocks:
     blank: Ticks  # the row of a clock that none of the CTA's threads happens before
     lanes: list[Clock] = field(default_factory=lambda: [NOTHING] * LANES)
     alike: bool = True  # whether all threads share one clock
-    seen: list[Heard | None] = field(default_factory=lambda: [None] * LANES)
+    seen: list[Observed | None] = field(default_factory=lambda: [None] * LANES)
     released: list[Released] = field(default_factory=lambda: [UNRELEASED] * LANES)
     multiplied: Clock = NOTHING
     tensor: TensorOrder = field(default_factory=TensorOrder)

@@ -235,25 +235,29 @@ class Finder:
             and self._pipelined(old, new, one, other)
         ):
             return self._issued(old, new)
-        same_warp = old.warp == new.warp
-        source, count = old.done
-        if same_warp and source.kind == "warp":
+        if old.warp == new.warp and old.done[0].kind == "warp":
             return self._proxied(old, new) if new.by_proxy else None
-        if new.known.get(source, 0) < count:
-            reached = _has(new.relaxed, old.done)
-            if reached and other.memory is Memory.SHARED and other.writes and old.by_proxy:
-                return None  # reads and copies are complete, fenced or not
-            if old.kind in ASYNC_TENSOR and reached:
-                return self._fence(old.done, new) if new.kind in ASYNC_TENSOR else None
-            came = same_warp or _has(new.known, old.issue)
-            return Missing.COMPLETION if came else Missing.ORDER
+        if not _has(new.known, old.done):
+            return self._incomplete(old, new, other)
         if is_out_of_scope(old, new):
             return Missing.SCOPE
-        own_move = same_warp and old.kind not in TENSOR_OPS
+        own_move = old.warp == new.warp and old.kind not in TENSOR_OPS
         both = old.kind in ASYNC_TENSOR and new.kind in ASYNC_TENSOR
         if both and not own_move and not _has(new.fenced, old.done):
             return self._fence(old.done, new)
         return self._proxied(old, new) if new.by_proxy else None
+
+    def _incomplete(self, old: Access, new: Access, other: Region) -> Missing | None:
+        """What is missing where the completion of the first access does not happen before the
+        second.
+        """
+        is_observed = _has(new.relaxed, old.done)
+        if is_observed and other.memory is Memory.SHARED and other.writes and old.by_proxy:
+            return None  # reads and copies are complete, fenced or not
+        if is_observed and old.kind in ASYNC_TENSOR:
+            return self._fence(old.done, new) if new.kind in ASYNC_TENSOR else None
+        is_issued = old.warp == new.warp or _has(new.known, old.issue)
+        return Missing.COMPLETION if is_issued else Missing.ORDER
 
     def _commute(self, old: Access, new: Access) -> bool:
         """Whether both are atomic, or both are copies that combine numbers with memory."""

@@ -135,8 +135,8 @@ def _wait(*, parity: bool) -> Maker:
                     _check_missed(before, found, asked, place)
                 if sees and found.clocks is not None:
                     afar = None if narrow else found.released_afar
-                    heard = (found.released, afar, None)
-                    found.clocks.observe_phase(strand, sees, heard, acquires=acquires)
+                    observed = (found.released, afar, None)
+                    found.clocks.observe_phase(strand, sees, observed, acquires=acquires)
                 if sees != lanes:
                     phase = f"parity {asked}" if parity else f"phase {asked}"
                     awaits = found.phase - passed if parity else asked
