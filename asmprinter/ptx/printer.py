@@ -171,7 +171,7 @@ def _print_body(
     has_directives = module.has_directives
     is_plain = not (has_directives or sources.places or tables)  # a line for each record
     for i, block in enumerate(function.blocks):
-        if block.nounroll or block.name in targets or not _stays_unsaid(function, i):
+        if block.nounroll or block.name in targets or not _has_no_label(function, i):
             lines.append(f"{names.labels[block.name]}:")
         if block.nounroll:
             lines.append(NOUNROLL)
@@ -192,7 +192,7 @@ def _print_body(
             records[len(lines)] = mi
 
 
-def _stays_unsaid(function: MachineFunction, block: int) -> bool:
+def _has_no_label(function: MachineFunction, block: int) -> bool:
     """Whether the label of a block that no branch goes to is left out."""
     name = function.blocks[block].name
     return name.startswith(UNNAMED) if function.keep_names else block == 0 and name == "entry"

@@ -27,7 +27,7 @@ def _matrix_layout() -> FragmentLayout:
     return layout_of(line, byte // 2, MATRIX, MATRIX)
 
 
-def lies_as_matrices(layout: FragmentLayout) -> bool:
+def is_stmatrix_layout(layout: FragmentLayout) -> bool:
     """Whether the layout of a fragment of 16 bits is that of stmatrix."""
     one = _matrix_layout()
     of_lanes = layout.row_bits[:LANE_BITS], layout.column_bits[:LANE_BITS]

@@ -271,7 +271,7 @@ def _fence_before(flow: _Flow, at: int, i: int, reg: Reg) -> tuple[int, MachineI
             if reg in mi.defs() or reg in mi.uses():
                 return None
         target = _dominator(flow, target)
-        if target is None or not _stays(flow, target, at, reg):
+        if target is None or not _is_untouched(flow, target, at, reg):
             return None
         records = flow.blocks[target].instrs
     return None
@@ -293,7 +293,7 @@ def _dominator(flow: _Flow, at: int) -> int | None:
     return max(others, key=lambda i: flow.over[i].bit_count(), default=None)
 
 
-def _stays(flow: _Flow, begin: int, end: int, reg: Reg) -> bool:
+def _is_untouched(flow: _Flow, begin: int, end: int, reg: Reg) -> bool:
     """Whether all paths to `end` pass `begin` again, and no block between has the register."""
     if end in reach(flow.after, flow.after[end], {begin}):
         return False

@@ -217,12 +217,12 @@ class _Sinking:
         """
         key = home, wanted
         if key not in self._is_better:
-            self._is_better[key] = not self._comes_again(home, wanted) and (
+            self._is_better[key] = not self._is_repeated(home, wanted) and (
                 bool(self._within[home]) or not self._later[home] >> wanted & 1
             )
         return self._is_better[key]
 
-    def _comes_again(self, home: int, wanted: int) -> bool:
+    def _is_repeated(self, home: int, wanted: int) -> bool:
         """Whether some way leads from a block to itself without one that dominates it.
 
         All that such a way passes is below that one in the tree of dominators.

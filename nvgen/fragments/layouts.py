@@ -25,7 +25,7 @@ from intrinsics.layouts.register_runs import (
     MATRIX,
     Block,
     blocks,
-    lies_as_matrices,
+    is_stmatrix_layout,
     runs,
 )
 from intrinsics.lazy_dataclass import dataclass
@@ -196,7 +196,7 @@ def store_in_tile(matrix: OfThreads, tile: SharedTile) -> None:
     same = type_ is not None and type_.value == tile.dtype.value
     _check(tile, holders, matrix.words, same)
     able = holders.builder.target in catalog.row("stmatrix").needs.targets
-    if able and tile.bits == 16 and lies_as_matrices(holders.layout):
+    if able and tile.bits == 16 and is_stmatrix_layout(holders.layout):
         for elements, place_of in _matrices(holders, tile):
             words = as_words(vector.taken_apart(elements))
             given = words if words.count > 1 else [words[0]]
@@ -210,7 +210,7 @@ def load_from_tile(holders: Holders, tile: SharedTile) -> Vector:
     """The elements of a tile that each of the threads holds."""
     _check(tile, holders, f"{holders.layout.rows}x{holders.layout.columns}", same=True)
     type_, found = ScalarType(tile.dtype.value), dict[int, Number]()
-    if tile.bits == 16 and lies_as_matrices(holders.layout):
+    if tile.bits == 16 and is_stmatrix_layout(holders.layout):
         for elements, place_of in _matrices(holders, tile):
             num = MatrixNum(f"x{len(elements) // 2}")
             words = holders.builder.ldmatrix(place_of(), num, trans=tile.major is not Major.K)

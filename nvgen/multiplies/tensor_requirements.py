@@ -81,7 +81,7 @@ def _in_spans(r: TensorRequest) -> bool:
     return all(along) and all(t.rows % t.span == 0 for t in r.shared if t.major is Major.MN)
 
 
-def _lies(tile: SharedTile) -> bool:
+def _has_legal_swizzle(tile: SharedTile) -> bool:
     """Whether a matrix of its type may lie in its major and swizzling (Table 52)."""
     if tile.major is Major.K:
         return tile.atom == PLAIN_SPAN
@@ -232,8 +232,8 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         f"{t.span} {'k' if t.major is Major.K else 'rows'} of {t.name}" for t in r.shared
         ), hint=_fitting),
     Requirement("major", "a matrix of this type has no such major and swizzling",
-        lambda r: all(map(_lies, r.shared)),
-        lambda r: ", ".join(_major(t) for t in r.shared if not _lies(t)),
+        lambda r: all(map(_has_legal_swizzle, r.shared)),
+        lambda r: ", ".join(_major(t) for t in r.shared if not _has_legal_swizzle(t)),
         "K-major, or MN-major: of 8 and 16 bits, of tf32 with swizzle=128 and atom=32",
         "Valid Combinations of Type-Size, Major-ness and Swizzling (Table 52)",
         hint="shared_tile(…, major=…, swizzle=…, atom=…), and tensor_map alike"),

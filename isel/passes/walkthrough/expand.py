@@ -256,7 +256,7 @@ class _Expansion(Code):
         narrow = form("cvt.int", dtype=ScalarType.U16, atype=U32)
         for half, word in zip(acc, words, strict=True) if held.is_half else ():
             self.emit(narrow, half, word)
-        if self._comes_later(*flow.ISSUED):
+        if self._is_followed_by(*flow.ISSUED):
             self.barrier()
 
     # ---- the multiply ------------------------------------------------------------------------
@@ -326,7 +326,7 @@ class _Expansion(Code):
     def _wait(self, mi: MachineInstr) -> None:
         assert self.thread is not None
         assert self.parity is not None
-        if self._came_before(flow.WAIT):
+        if self._is_preceded_by(flow.WAIT):
             self.meet()
         barrier = Mem(Sym(self.scratch))
         self._commit(barrier)
@@ -360,12 +360,12 @@ class _Expansion(Code):
 
     # ---- order -------------------------------------------------------------------------------
 
-    def _comes_later(self, *rows: str) -> bool:
+    def _is_followed_by(self, *rows: str) -> bool:
         """Whether a record of `rows` may come after this one."""
         block, at = self.here
         return any(b in self.after[block] or (b == block and n > at) for b, n in self._places(rows))
 
-    def _came_before(self, *rows: str) -> bool:
+    def _is_preceded_by(self, *rows: str) -> bool:
         """Whether a record of `rows` may have come before this one."""
         block, at = self.here
         return any(block in self.after[b] or (b == block and n < at) for b, n in self._places(rows))

@@ -126,7 +126,7 @@ class _Flow:
                 "thread-operand",
                 f"{mi.opcode} is for the whole CTA, but its operand {slot} may differ between "
                 "threads",
-                got=_told_source(divergent[reg], location),
+                got=_described(divergent[reg], location),
                 expected="a value that all threads of the CTA agree on",
                 hint="one thread issues the operation, with the value that it has",
                 subject=slot,
@@ -193,7 +193,7 @@ class _Flow:
         self.diagnostics.warnings.append(finding.at(place))
 
 
-def _told_source(mi: MachineInstr, location: Location) -> str:
+def _described(mi: MachineInstr, location: Location) -> str:
     """Where a value that differs comes from."""
     if mi.row.id == "ld" and mi.form.attributes["space"] is Space.PARAM:
         return "a parameter of a device function, which each thread has of its own"

@@ -82,7 +82,7 @@ class TensorMemory:
                     memory.allocations[start] = memory.last = columns
                     memory.exclusive = exclusive
                     memory.written[:, start : start + columns] = False
-                    memory._forget(start, columns)
+                    memory._clear_accesses(start, columns)
                 return start
         return None
 
@@ -195,7 +195,7 @@ class TensorMemory:
         if self.shadow is not None:
             self.shadow.touch(lanes * COLUMNS + columns, 1, agent, writes=writes)
 
-    def given_back(self, address: int, columns: int, agent: str) -> None:
+    def record_deallocation(self, address: int, columns: int, agent: str) -> None:
         """Record a deallocation by the current actor, as a write to all cells of the columns.
 
         Raises: Fault when that races with a use of them.
@@ -206,12 +206,12 @@ class TensorMemory:
             self._touch(np.arange(LANES)[:, None], cells[None, :], agent, writes=True)
             self.freed = join(self.freed, self.shadow.clocks.release_of_actor())
 
-    def taken(self, by: StrandPart) -> None:
+    def record_allocation(self, by: StrandPart) -> None:
         """Record an allocation: earlier deallocations happen before it."""
         if self.shadow is not None:
             self.shadow.clocks.acquire(by.warp, by.mask, self.freed)
 
-    def _forget(self, start: int, columns: int) -> None:
+    def _clear_accesses(self, start: int, columns: int) -> None:
         """Clear the accesses to columns, which are allocated anew."""
         if self.shadow is not None:
             cells = np.arange(LANES)[:, None] * COLUMNS + np.arange(start, start + columns)

@@ -383,7 +383,7 @@ class Clocks:
         for other in reversed(op.after):  # also completed ones
             if _has(known, other) and _relies(relies, other):
                 continue
-            if self._comes_behind(op, other, known, relies):
+            if self._is_issued_after(op, other, known, relies):
                 known = join(known, other.completion)
                 if op.kind == "mma" and other.relies is not None:
                     relies = joined_ops(relies, other.relies)
@@ -414,7 +414,7 @@ class Clocks:
         lanes: list[int] = lane_indices(self.actor.mask).tolist()
         return lanes
 
-    def _comes_behind(self, op: AsyncOp, other: AsyncOp, known: Clock, relies: Ticks) -> bool:
+    def _is_issued_after(self, op: AsyncOp, other: AsyncOp, known: Clock, relies: Ticks) -> bool:
         """Whether an operation is issued after another one that it takes effect after."""
         if op.issuer is None or other.issuer is None or op.together == other.together != ():
             return True

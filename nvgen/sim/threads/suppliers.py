@@ -218,7 +218,7 @@ class Suppliers:
         those = self._of(strand)
         if those is None:
             return True
-        return any(_brings(mi, barrier) and self._reaches(at, offset) for mi, at in those)
+        return any(_completes(mi, barrier) and self._reaches(at, offset) for mi, at in those)
 
     def _of(self, strand: Strand) -> list[_Signal] | None:
         """The signals that threads can reach.
@@ -275,11 +275,11 @@ def _is_pure(mi: MachineInstr) -> bool:
     return not mi.row.effects.effect & _IMPURE
 
 
-def _brings(mi: MachineInstr, barrier: MBarrier) -> bool:
+def _completes(mi: MachineInstr, barrier: MBarrier) -> bool:
     """Whether a record signals what the barrier lacks: arrivals, or bytes."""
-    brings_bytes = mi.row.effects.completion is Completion.TRANSACTION or mi.row.id == _COMPLETES
+    completes_bytes = mi.row.effects.completion is Completion.TRANSACTION or mi.row.id == _COMPLETES
     return (
         (barrier.pending > 0 and mi.row.id in _ARRIVALS)
-        or (barrier.tx > 0 and brings_bytes)
+        or (barrier.tx > 0 and completes_bytes)
         or (barrier.tx < 0 and mi.row.id in _EXPECTS)
     )

@@ -47,7 +47,7 @@ def check(report: Report) -> None:
         return
     used, elsewhere = _by_async_proxy(report), []
     if cluster_size(report.analysis.function, report.cluster) != 1:
-        stays = {form for form in {mi.form for mi in records} if _stays_in_cta(form)}
+        stays = {form for form in {mi.form for mi in records} if _is_local_to_cta(form)}
         there = (mi for mi in records if mi.form not in stays)
         elsewhere = [_reached(report, mi) for mi in there if _leaves_cta(mi)]
     if not used and not elsewhere:
@@ -91,7 +91,7 @@ def _by_async_proxy(report: Report) -> list[Where]:
     return [place for place in copies if place is not None]
 
 
-def _stays_in_cta(form: Form) -> bool:
+def _is_local_to_cta(form: Form) -> bool:
     """Whether no record of a form lets other CTAs access an mbarrier."""
     return form.row.packed_fields is None and not _leaves_cta(MachineInstr(form, ()))
 

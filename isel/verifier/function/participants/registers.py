@@ -184,7 +184,7 @@ def _count(event: Event) -> int | None:
     return count.value if isinstance(count, Imm) else None
 
 
-def _asks(event: Event) -> bool:
+def _requests(event: Event) -> bool:
     return event.mi.row.id == _INC
 
 
@@ -231,14 +231,14 @@ def _directions(report: Report, role: Role, first: int) -> None:
     for index, before in found.items():
         count = _count(events[index])
         assert count is not None
-        wrong = [n for n in before if (n > count if _asks(events[index]) else n < count)]
+        wrong = [n for n in before if (n > count if _requests(events[index]) else n < count)]
         if len(wrong) < len(before) or (count > _MOST and max(before) == _MOST):
             continue
         report.add(
             DIRECTION,
             index,
             got=f"{count}, where a thread has {wrong[0]}",
-            expected=f"at {'least' if _asks(events[index]) else 'most'} {wrong[0]}",
+            expected=f"at {'least' if _requests(events[index]) else 'most'} {wrong[0]}",
         )
 
 
@@ -257,7 +257,7 @@ def _budget(report: Report, first: int) -> None:
     in_the_end = sum(h.last * len(role.warps) for role, h in zip(roles, held, strict=True))
     for index, sites in report.analysis.sites.items():
         count = _count(sites[0][1])
-        if count is None or not _asks(sites[0][1]):
+        if count is None or not _requests(sites[0][1]):
             continue
         group = {warp // _WARPGROUP for warp, _ in sites}
         least = _least(roles, held, {min(group)})

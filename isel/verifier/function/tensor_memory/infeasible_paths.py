@@ -100,7 +100,7 @@ class _Doubts:
             return False
         if not isinstance(condition, Assumed):
             return True
-        return not self.independence.stands_alone(condition.reg, node)
+        return not self.independence.is_independent(condition.reg, node)
 
     def _at(self, index: int) -> Doubt:
         return self.doubts.setdefault(index, Doubt())

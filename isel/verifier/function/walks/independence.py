@@ -33,7 +33,7 @@ class Independence:
     targets: set[int]
     _roots: dict[Reg, frozenset[object]] = field(default_factory=dict)
 
-    def stands_alone(self, reg: Reg, node: int) -> bool:
+    def is_independent(self, reg: Reg, node: int) -> bool:
         """Whether what `reg` decides in a node is independent of all other decisions on the same
         paths.
         """

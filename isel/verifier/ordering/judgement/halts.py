@@ -54,7 +54,7 @@ def _roots(report: Report, stuck: list[Stuck]) -> list[Stuck]:
     """
     roots = [one for one in stuck if one.alone]
     first = {one.waits_for: one for one in reversed(roots)}
-    return [r for r in roots if not _has_come(r) or first[r.waits_for] is r] or _first(
+    return [r for r in roots if not _has_arrivals(r) or first[r.waits_for] is r] or _first(
         report, stuck
     )
 
@@ -68,14 +68,14 @@ def _first(report: Report, stuck: list[Stuck]) -> list[Stuck]:
     waits = [one for one in stuck if one.progress is not None]
     if any(s.progress.phase or s.progress.come for s in waits if s.progress):
         return stuck
-    for kind in (_expects_or_brings, _commits):
+    for kind in (_expects_or_completes, _commits):
         found = [s for s in waits if any(kind(report.record(index)) for index in s.behind)]
         if found:
             return found
     return stuck
 
 
-def _expects_or_brings(mi: MachineInstr) -> bool:
+def _expects_or_completes(mi: MachineInstr) -> bool:
     return mi.row.effects.completion is Completion.TRANSACTION or mi.row.id.endswith("expect_tx")
 
 
@@ -83,7 +83,7 @@ def _commits(mi: MachineInstr) -> bool:
     return mi.row.id == lifetimes.COMMIT
 
 
-def _has_come(stuck: Stuck) -> bool:
+def _has_arrivals(stuck: Stuck) -> bool:
     return stuck.progress is not None and bool(stuck.progress.signals)
 
 

@@ -63,7 +63,7 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
         cta = strand.warp.cta
         for owner in (cta, cta.peer) if group is CtaGroup.TWO else (cta,):
             assert owner is not None
-            owner.tensor.taken(strand)
+            owner.tensor.record_allocation(strand)
         chosen = address(strand.warp)[strand.lanes][:1]
         _write(strand, chosen, space, found)
         return None
@@ -106,10 +106,10 @@ def dealloc(c: Compiler, mi: MachineInstr) -> Step:
         start = uniform(taddr(strand.warp), strand, "taddr")
         agent = f"tcgen05.dealloc of warp {strand.warp.number}"
 
-        def comes() -> None:
-            strand.warp.cta.tensor.given_back(start, columns, agent)
+        def arrives() -> None:
+            strand.warp.cta.tensor.record_deallocation(start, columns, agent)
 
-        found = _together(strand, mi.row, group, (start, columns, exclusive), _release, comes)
+        found = _together(strand, mi.row, group, (start, columns, exclusive), _release, arrives)
         return found if isinstance(found, Wait) else None
 
     return run
@@ -155,19 +155,20 @@ def _together(
     group: Attribute,
     operands: tuple[int, ...],
     act: Act,
-    comes: Callable[[], None] = lambda: None,
+    arrives: Callable[[], None] = lambda: None,
 ) -> Wait | int | None:
     """The result of `act`; for a pair, once warps of both CTAs have arrived, and once for both of
     them.
 
-    `comes` is done for each warp, in a pair before it waits for the other.
+    `arrives` is called for each warp, in a pair before it waits for the other.
+
     Raises: Fault when there is no pair, or its warps have different operands.
     """
     cta, head = strand.warp.cta, row.head
     peer = cta.peer
     if group is not CtaGroup.TWO or peer is None:
         answer = act(participants(cta, group, head), operands)
-        comes()
+        arrives()
         return answer
     meetings = cta.cluster.meetings_of(cta.rank)
     meeting = meetings.join(head, cta.rank, strand.warp.number, operands)
@@ -175,7 +176,7 @@ def _together(
         ctas = participants(cta, group, head)
         if cta.rank not in meeting.announced:
             meeting.announced.add(cta.rank)
-            comes()
+            arrives()
         if peer.rank not in meeting.operands:
             return Wait(f"a warp of the peer, CTA {peer.number}, at {head}.cta_group::2")
         if operands != meeting.operands[peer.rank]:
