@@ -7,6 +7,7 @@ import pytest
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.known_bits import KnownBits
 from isel.verifier.descriptors.constants import Constants
+from tests.isel.verifier.kernels import kernel
 
 ALL = (1 << 64) - 1
 ABOVE_32 = ALL & ~0xFFFF_FFFF
@@ -14,16 +15,11 @@ ABOVE_32 = ALL & ~0xFFFF_FFFF
 
 def known_behind(loop: str) -> KnownBits:
     """What is known of %r1 behind a loop that begins with 0 there."""
-    text = (
-        ".version 8.6\n.target sm_90a\n.address_size 64\n"
-        ".visible .entry k(.param .u32 n)\n{\n"
-        ".reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n.reg .pred %p<2>;\n.shared .b32 out;\n"
-        "ld.param.u32 %r7, [n];\nmov.u32 %r1, 0;\nAGAIN:\n"
-        f"{loop}\n"
-        "setp.ne.u32 %p1, %r1, %r7;\n@%p1 bra AGAIN;\n"
-        "st.shared.b32 [out], %r1;\nret;\n}\n"
+    body = (
+        f".shared .b32 out;\nmov.u32 %r1, 0;\nAGAIN:\n{loop}\n"
+        "setp.ne.u32 %p1, %r1, %n;\n@%p1 bra AGAIN;\nst.shared.b32 [out], %r1;"
     )
-    (function,) = read_ptx(text).module.functions
+    (function,) = read_ptx(kernel(body, ".param .u32 n")).module.functions
     constants = Constants(function, lambda name: 1)
     block, at = next(
         (n, at)

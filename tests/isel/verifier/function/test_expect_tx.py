@@ -22,6 +22,7 @@ from nvgen.launching.tensor_map import tensor_map
 from nvgen.values.numbers import Int
 from nvgen.values.pointers import Pointer
 from tests.each import each
+from tests.isel.verifier.kernels import kernel
 
 E = ElementType
 BOX = (8, 32)
@@ -191,34 +192,38 @@ def test_a_launch_is_judged_with_the_maps_that_it_is_given() -> None:
 
 # ---- copies of bytes in a row ----------------------------------------------------------------
 
-BULK = """.version 9.2
-.target sm_90a
-.address_size 64
-.shared .align 128 .b8 tile[256];
-.shared .align 8 .b64 bar;
-.entry k(.param .u64 p) .reqntid 32
-{
-    .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<4>;
-    ld.param.u64 %rd1, [p];
-    mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;
+ONE_THREAD = """\
+    .shared .align 128 .b8 tile[1024];
+    .shared .align 8 .b64 bar;
+    setp.ne.u32 %p1, %t, 0;
     @%p1 bra end;
     mbarrier.init.shared.b64 [bar], 1;
     fence.mbarrier_init.release.cluster;
     mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], EXPECTED;
-    COPY
+    COPIES
 spin:
     mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;
     @!%p2 bra spin;
-end:
-    ret;
-}
-"""
+end:"""
+"""One thread expects bytes, and copies them."""
 TO = "mbarrier::complete_tx::bytes"
+MAP = ", .param .align 64 .b8 map[128]"
+
+
+def is_wrong(expected: int, copies: str, target: str = "sm_90a", box: int = 0) -> bool:
+    """Whether these copies do not bring what is expected; `box` is the size of a map's."""
+    body = ONE_THREAD.replace("EXPECTED", str(expected)).replace("COPIES", copies)
+    text = kernel(body, ".param .u64 p" + MAP * ("map" in copies), ".reqntid 32", target=target)
+    boxes = {"map": box} if box else {}
+    found = verify_functions(read_ptx(text).module, (32, 1, 1), (1, 1, 1), boxes)
+    return BYTES.id in [f.rule for f in found]
+
+
 COPIES = {
-    "to the cluster": f"cp.async.bulk.shared::cluster.global.{TO} [tile], [%rd1], 48, [bar];",
-    "to the CTA": f"cp.async.bulk.shared::cta.global.{TO} [tile], [%rd1], 48, [bar];",
+    "to the cluster": f"cp.async.bulk.shared::cluster.global.{TO} [tile], [%p], 48, [bar];",
+    "to the CTA": f"cp.async.bulk.shared::cta.global.{TO} [tile], [%p], 48, [bar];",
     "with bytes outside": (
-        f"cp.async.bulk.shared::cta.global.{TO}.ignore_oob [tile], [%rd1], 48, 0, 3, [bar];"
+        f"cp.async.bulk.shared::cta.global.{TO}.ignore_oob [tile], [%p], 48, 0, 3, [bar];"
     ),
 }
 
@@ -226,59 +231,22 @@ COPIES = {
 @each("copy", COPIES)
 @each("expected", [32, 48, 64])
 def test_bytes_in_a_row(copy: str, expected: int) -> None:
-    text = BULK.replace("EXPECTED", str(expected)).replace("COPY", COPIES[copy])
-    module = read_ptx(text).module
-    rules = [f.rule for f in verify_functions(module, (32, 1, 1), (1, 1, 1))]
-    assert (BYTES.id in rules) == (expected != 48), rules
+    assert is_wrong(expected, COPIES[copy]) == (expected != 48)
 
 
-BOX_COPY = (
-    "cp.async.bulk.tensor.1d.shared::cta.global.tile." + TO + " [tile+128], [%rd1, {0}], [bar];"
-)
+OF_MAP = "mov.b64 %rd2, map; cvta.param.u64 %rd2, %rd2; cp.async.bulk.tensor"
 
 
 @each("expected", [32, 48, 56, 64, 4096])
 def test_a_box_that_nobody_gave_is_some_bytes_beside_others(expected: int) -> None:
     """A box has a multiple of 16 bytes, 16 at least (cuTensorMapEncodeTiled); 48 come beside it."""
-    copies = COPIES["to the CTA"] + BOX_COPY.replace("%rd1", "%rd2")
-    text = BULK.replace("EXPECTED", str(expected)).replace("COPY", copies)
-    text = text.replace("k(", "k(.param .align 64 .b8 map[128], ").replace(
-        "ld.param.u64", "mov.b64 %rd2, map; cvta.param.u64 %rd2, %rd2; ld.param.u64"
-    )
-    rules = [f.rule for f in verify_functions(read_ptx(text).module, (32, 1, 1), (1, 1, 1))]
-    assert (BYTES.id in rules) == (expected not in (64, 4096)), rules
-
-
-# ---- copies of four rows ---------------------------------------------------------------------
-
-GATHER = """.version 8.7
-.target sm_100a
-.address_size 64
-.shared .align 128 .b8 tile[1024];
-.shared .align 8 .b64 bar;
-.entry k(.param .align 64 .b8 map[128]) .reqntid 32
-{
-    .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<4>;
-    mov.u64 %rd1, map; cvta.param.u64 %rd1, %rd1;
-    mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;
-    @%p1 bra end;
-    mbarrier.init.shared.b64 [bar], 1;
-    fence.mbarrier_init.release.cluster;
-    mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], EXPECTED;
-    cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes
-        [tile], [%rd1, {0, 3, 1, 4, 1}], [bar];
-spin:
-    mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;
-    @!%p2 bra spin;
-end:
-    ret;
-}
-"""
+    box = f"{OF_MAP}.1d.shared::cta.global.tile.{TO} [tile+128], [%rd2, {{0}}], [bar];"
+    assert is_wrong(expected, COPIES["to the CTA"] + box) == (expected not in (64, 4096))
 
 
 @pytest.mark.parametrize("expected", [128, 512, 640])
 def test_four_rows_are_four_boxes(expected: int) -> None:
     """A box is one row of 128 bytes, and the copy brings four."""
-    module = read_ptx(GATHER.replace("EXPECTED", str(expected))).module
-    found = verify_functions(module, (32, 1, 1), (1, 1, 1), {"map": 128})
-    assert (BYTES.id in [f.rule for f in found]) == (expected != 512), found
+    gather = f"{OF_MAP}.2d.shared::cta.global.tile::gather4.{TO}"
+    rows = f"{gather} [tile], [%rd2, {{0, 3, 1, 4, 1}}], [bar];"
+    assert is_wrong(expected, rows, "sm_100a", 128) == (expected != 512)
