@@ -45,7 +45,7 @@ _ENDING = ("input/", "llvm/", "python/", "select/", "target/", "tile/")
 
 
 def is_rule(pattern: str) -> bool:
-    """Whether a rule has an id that the pattern stands for; `*` stands for anything."""
+    """Whether a pattern, in which `*` is any text, matches a rule's id."""
     if pattern.startswith(_ENDING):
         return True
     return any(fnmatch.fnmatchcase(name, pattern) for name in rule_ids())

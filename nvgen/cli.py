@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _guarded(argv: Sequence[str] | None) -> int:
-    """Run the command; its errors are told here."""
+    """Run the command, and print its errors."""
     try:
         try:
             return _run_command(argv)

@@ -91,7 +91,7 @@ def lower(
 def _replacement(
     i: ir.Instruction, function: ir.Function, layout: TypeLayout, *, bfloats: bool
 ) -> Replacement | None:
-    """What stands for an instruction that PTX has none for; None where PTX has one."""
+    """The replacement of an instruction that PTX does not have; None where PTX has it."""
     opcode = i.opcode
     if opcode not in _CANDIDATES:
         return None
@@ -126,7 +126,7 @@ def _as_a_whole(
 
 
 def _of_intrinsic(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:
-    """What stands for a call of one of LLVM's intrinsics; None for all else."""
+    """The replacement of a call of one of LLVM's intrinsics; None for all else."""
     name = i.callee_name if isinstance(i, ir.Call) else None
     if name is None or not name.startswith("llvm."):
         return None

@@ -34,7 +34,7 @@ def prepared(module: ir.Module, target: Target) -> ir.Module:
 
 
 def _without_aliases(module: ir.Module) -> ir.Module:
-    """The module with what an alias stands for in its place, where no other module can say that."""
+    """The module without aliases that no other module can redefine: uses name their targets."""
     if not module.aliases:
         return module
     known = {

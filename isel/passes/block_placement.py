@@ -164,7 +164,7 @@ def _behind_predecessors(function: MachineFunction, after: list[list[int]]) -> N
 
 
 def _ends(last: MachineInstr) -> bool:
-    """Whether nothing goes on from a block to the one behind it."""
+    """Whether a block does not fall through to the next one."""
     return last.form.is_terminator and last.guard is None
 
 

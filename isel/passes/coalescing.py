@@ -253,7 +253,7 @@ def _united(a: set[Reg], b: set[Reg]) -> set[Reg]:
 
 
 def _kin(moves: Iterable[tuple[Reg, Reg]]) -> dict[Reg, Reg]:
-    """For each end of a move one that stands for all that moves connect it with: its kin."""
+    """For each end of a move the representative of the registers that moves connect it with."""
     families: dict[Reg, list[Reg]] = {}
     for result, source in moves:
         large, small = families.get(result), families.get(source)

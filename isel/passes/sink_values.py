@@ -223,9 +223,9 @@ class _Sinking:
         return self._is_better[key]
 
     def _is_repeated(self, home: int, wanted: int) -> bool:
-        """Whether some way leads from a block to itself without one that dominates it.
+        """Whether some path leads from a block to itself without one that dominates it.
 
-        All that such a way passes is below that one in the tree of dominators.
+        All blocks of such a path are below that one in the dominator tree.
         """
         within = self._within
         if self._parts[home] != self._parts[wanted]:
@@ -244,7 +244,7 @@ class _Sinking:
 
     @functools.cached_property
     def _later(self) -> list[int]:
-        """The blocks that every way from each one comes to, as bits."""
+        """For each block those that post-dominate it, as bits."""
         return post_dominators(self.after)
 
     def fits(self, wanted: int, records: Sequence[MachineInstr]) -> bool:

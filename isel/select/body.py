@@ -129,7 +129,7 @@ class Body:
         call_function(self.state, call, self.context.module.functions.get(name))
 
     def _report(self, reason: Unselectable, i: ir.Instruction) -> None:
-        """Tell why `i` was not selected, and give its result registers, so that all goes on."""
+        """Report why `i` was not selected, and define its result, so that selection continues."""
         self.context.diagnostics.report(reason, self.context.place_of(self.function, i))
         if i.result is None or i.result in self.state.values:
             return

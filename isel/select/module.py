@@ -254,7 +254,7 @@ class _Selector:
             )
 
     def _alias(self, alias: ir.Alias) -> None:
-        """Give a function of this module another name; one that only this module sees is gone."""
+        """Give a function another name; an alias that only this module sees is dropped."""
         if alias.linkage in _ONLY_HERE or alias.is_ifunc:
             return
         target = alias.target.name if isinstance(alias.target, llvm.GlobalRef) else ""

@@ -56,7 +56,7 @@ def eased(findings: Iterable[Finding], allowed: Sequence[str]) -> list[Finding]:
 
 
 def matches(rule: str, patterns: Sequence[str]) -> bool:
-    """Whether a rule's id is one of these, in which `*` stands for anything."""
+    """Whether one of these patterns, in which `*` is any text, matches a rule's id."""
     if not patterns:
         return False
     from fnmatch import fnmatchcase

@@ -89,7 +89,7 @@ def split(lengths: bytes, joined: bytes) -> list[bytes]:
 
 
 def _watch(source: int) -> None:
-    """End the process when the parent has gone, whatever LLVM is doing.
+    """End the process when the parent has exited, whatever LLVM is doing.
 
     Data does not wake this thread, which would cost as much as a small module.
     """

@@ -166,7 +166,7 @@ def _with_comma(text: str, begin: int) -> int:
 
 
 def _another(text: str, begin: int, end: int, name: str) -> str:
-    """What stands for an intrinsic: where it is declared another name, where it is used null."""
+    """The replacement of an intrinsic: another name where it is declared, null where it is used."""
     declares = _DECLARES.search(text, max(begin - 400, 0), begin)
     defines = text[end : end + 40].lstrip().startswith("=")
     return f'@"nvgen:{name}"' if declares or defines else "null"

@@ -109,13 +109,13 @@ class _Function:
         return _Point(self.above[block].bit_count(), block, at)
 
     def _dominates(self, one: _Point, other: _Point) -> bool:
-        """Whether every way to `other` comes to `one` first."""
+        """Whether `one` dominates `other`."""
         if one.block == other.block:
             return one.at < other.at
         return bool(self.above[other.block] >> one.block & 1)
 
     def _accumulators(self) -> set[str]:
-        """What multiplies make, and what is one of these on each way."""
+        """The results of multiplies, and the phis that they reach."""
         web = {name for name, (_, i) in self.made.items() if _calls(i, _MULTIPLY)}
         phis = [i for _, i in self.made.values() if isinstance(i, ir.Phi)]
         changing = True

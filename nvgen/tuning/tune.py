@@ -85,7 +85,7 @@ def _to_measure(
     environment: str,
     tell: Callable[[Trial], None],
 ) -> Iterator[_Entry[ConfigT]]:
-    """The configurations that are not known yet; the others are told."""
+    """The configurations that have no result yet; the results of the others are reported."""
     for config in configs:
         shown = settings(config)
         try:

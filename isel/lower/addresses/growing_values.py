@@ -86,7 +86,7 @@ def _pointer(i: ir.Instruction) -> llvm.Value | None:
 
 
 def loops(function: ir.Function, promises: Promises | None) -> Iterator[Loop]:
-    """The blocks that may follow themselves, and are come to from one other block, no such one."""
+    """The blocks that may follow themselves, and whose one other predecessor is no such block."""
     turning = {
         block.name: block
         for block in function.blocks

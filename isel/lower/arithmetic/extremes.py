@@ -60,7 +60,7 @@ def _keyword(type_: Type) -> str:
 
 
 def _extreme(select: ir.Select, compare: ir.Compare) -> Replacement | None:
-    """What stands for a choice by a comparison; None where it is no minimum and no maximum."""
+    """The replacement of a select by a comparison; None where it is no minimum and no maximum."""
     found = _with_constant(select, compare)
     if found is None:
         return None

@@ -31,7 +31,7 @@ def with_equal_phis(function: ir.Function) -> ir.Function:
 
 
 def _equal(phis: Sequence[ir.Phi]) -> dict[str, llvm.Value]:
-    """What stands for phis of a block; never one that is replaced itself."""
+    """The replacements of phis of a block, none of which is replaced itself."""
     lacking = [one for one in phis if _has_nothing(one)]
     if not lacking:
         return {}  # as most

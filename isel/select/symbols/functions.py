@@ -58,7 +58,7 @@ def linkage_of(function: ir.Function) -> Linkage:
 
 
 def is_elsewhere(function: ir.Function) -> bool:
-    """Whether another module brings the code: a body that is only there to be inlined is none."""
+    """Whether another module defines the function: a body for inlining alone is no definition."""
     return function.is_declaration or function.linkage is LlvmLinkage.AVAILABLE_EXTERNALLY
 
 

@@ -63,7 +63,7 @@ def _mentions(module: ir.Module) -> Iterator[tuple[bool, str]]:
 
 
 def _pointers(i: ir.Instruction) -> list[llvm.Value]:
-    """Where an instruction loads or stores, and what a call is told that it is somewhere."""
+    """The pointers that an instruction dereferences, or that a call says are dereferenceable."""
     if isinstance(i, (ir.Load, ir.Store, ir.AtomicRMW, ir.CompareExchange)):
         return [i.pointer]
     if isinstance(i, ir.CallBase):

@@ -130,7 +130,7 @@ class _Blame:
         return bool(barrier.pending and come) and sum(f.mask.bit_count() for f in those) <= come
 
     def is_first_fill(self, polled: Polled) -> bool:
-        """Whether threads that fill stages wait for one that nobody has filled or emptied yet."""
+        """Whether a ring's producer waits for a stage that no thread has filled or emptied yet."""
         barrier = polled.barrier
         fresh = not barrier.phase and barrier.pending == barrier.expected
         return fresh and polled.awaits == 0 and self.starts.get(id(barrier), LAST) < LAST

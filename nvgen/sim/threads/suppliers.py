@@ -204,8 +204,8 @@ class Suppliers:
         return [f for f in self._fragments if self._may(f, barrier, *where)]
 
     def rank(self, strand: Strand) -> int:
-        """Who goes first where no ring has started: who expects or brings bytes behind the wait,
-        who multiplies, others.
+        """The order in which waiting threads are blamed where no ring has started: first those that
+        signal bytes behind their wait, then those that commit multiplies, then others.
         """
         rows = [mi.row for mi, _ in self._of(strand) or ()]
         if any(r.id in _EXPECTS or r.effects.completion is Completion.TRANSACTION for r in rows):

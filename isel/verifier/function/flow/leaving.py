@@ -66,7 +66,7 @@ def _takes(edge: Edge, lane: int, follows: bool) -> bool:
 def _parted(
     own: list[list[int]], successors: list[list[int]], after: list[int], node: int
 ) -> Iterator[int]:
-    """The branches where a lane parts from those that come to a node before they meet again."""
+    """The branches where a lane diverges from those that reach a node before they reconverge."""
     for split in reach(own, [0]):
         refused = set(successors[split]).difference(own[split])
         if refused and node in reach(successors, refused, meetings(after, split, len(own) - 1)):

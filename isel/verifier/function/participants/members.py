@@ -140,7 +140,7 @@ def _absent(flow: WarpFlow, parted: list[Parting], mask: int) -> int:
 def _report_elsewhere(
     report: Report, flow: WarpFlow, parted: list[Parting], index: int, here: Threads, mask: int
 ) -> None:
-    """Report a record that other threads of its mask cannot reach before these have gone on."""
+    """Report a record that other threads of its mask cannot reach while these wait at it."""
     for parting in parted:
         others = _takes(flow, parting.condition) & mask
         if not others or index not in (_halts(report, flow, parting.start) or ()):

@@ -32,7 +32,7 @@ def collect(e: Execution, numbers: Mapping[str, int]) -> None:
 
 
 def _place(e: Execution, buffer: str, matrix: int) -> str:
-    """Where a matrix lies, in words: an address of tensor memory, or what a descriptor names."""
+    """The location of a matrix as text: an address in tensor memory, or a descriptor's address."""
     if buffer == "a" and e.mi.form.attributes.get("a") is Residency.TENSOR:
         return f"tensor memory {matrix:#x}"
     return e.run.name_of((matrix & 0x3FFF) << 4)

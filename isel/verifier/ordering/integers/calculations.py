@@ -68,7 +68,7 @@ class Straight:
 
 
 def _is_open(op: Op | None) -> TypeGuard[Op]:
-    """Whether the value of an operand is not told by itself."""
+    """Whether an operand is no literal: its value has to be looked up."""
     return op is not None and type(op) not in (Imm, FloatImm)
 
 

@@ -122,7 +122,7 @@ class Contents:
                     heappush(pending, reached)
 
     def _reached_from(self, index: int) -> Iterator[int]:
-        """The records that what is newly known of a record's results comes to."""
+        """The records that read what is newly known of a record's results."""
         for reg, varies in self._follow(index):
             yield from self._readers.get(reg, ())
             yield from self._loaders.get(reg, ())
@@ -130,7 +130,7 @@ class Contents:
                 yield from self._chosen_by(reg)
 
     def _chosen_by(self, reg: Reg) -> Iterator[int]:
-        """The records that not all threads come to, as a branch reads this varying register."""
+        """The records that not all threads reach, as a branch reads this varying register."""
         graph = self._graph
         for index in self._readers.get(reg, ()):
             number = graph.node_of(index)

@@ -66,9 +66,7 @@ def _least(with_least_work: Callable[[], Log], logs: list[Log]) -> list[Log]:
 
 
 def _report(report: Report, rule: VerifierRule, runs: list[Log], found: list[_Found]) -> None:
-    """Report what holds in every run that comes to a record: made-up arguments may be
-    inconsistent.
-    """
+    """Report what holds in every run that reaches a record: made-up arguments may contradict."""
     reported: set[tuple[object, ...]] = set()
     for index in dict.fromkeys(index for run in found for index in run):
         there = [run for log, run in zip(runs, found, strict=True) if index in log.threads]

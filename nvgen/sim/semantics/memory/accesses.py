@@ -50,22 +50,14 @@ def find(
     kind: Access,
     owners: Owners | None = None,
 ) -> Iterator[tuple[Region, Addresses, NDArray[np.intp]]]:
-    """The memories that addresses of a state space lie in: each with the addresses in it, as it
-    counts them, and which of them all these are.
+    """The regions that addresses of a state space lie in, each with the offsets in it and their
+    positions among `addresses`.
 
-    `owners` are the threads whose addresses these are, which tells their local memories apart.
+    `owners` are the threads that make the access, each of which has a local memory of its own.
     """
     every = np.arange(addresses.size)
     if space is None:
-        windows = np.array([_WINDOWS.index(window_of(int(a))) for a in addresses])
-        for number, window in enumerate(_WINDOWS):
-            chosen = every[windows == number]
-            if chosen.size:
-                moved = addresses[chosen] - _BASES[window]
-                part_owners = owners.some(chosen) if owners is not None else None
-                inside = Space.SHARED_CLUSTER if window is Space.SHARED else window
-                for region, where, part in find(cta, moved, inside, agent, kind, part_owners):
-                    yield region, where, chosen[part]
+        yield from _find_generic(cta, addresses, agent, kind, owners)
     elif space in SHARED_SPACES and len(cta.cluster.ctas) == 1:
         yield cta.shared, addresses, every
     elif space in SHARED_SPACES:
@@ -80,6 +72,21 @@ def find(
         yield owners.warp.local.region, owners.local_offsets(addresses, agent, kind), every
     else:
         raise not_simulated(f"memory of state space .{space.value}")
+
+
+def _find_generic(
+    cta: Cta, addresses: Addresses, agent: str, kind: Access, owners: Owners | None
+) -> Iterator[tuple[Region, Addresses, NDArray[np.intp]]]:
+    """The regions that generic addresses lie in, by their windows."""
+    windows = np.array([_WINDOWS.index(window_of(int(a))) for a in addresses])
+    for number, window in enumerate(_WINDOWS):
+        chosen = np.flatnonzero(windows == number)
+        if chosen.size:
+            moved = addresses[chosen] - _BASES[window]
+            space = Space.SHARED_CLUSTER if window is Space.SHARED else window
+            some = owners.some(chosen) if owners is not None else None
+            for region, where, part in find(cta, moved, space, agent, kind, some):
+                yield region, where, chosen[part]
 
 
 def _owners(

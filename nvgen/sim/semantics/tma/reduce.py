@@ -115,7 +115,7 @@ def _sum(element: Element, old: Elements, new: Elements) -> Elements:
 
 
 def _double_sum(old: Elements, new: Elements) -> Elements:
-    """A NaN comes through as it is, what is brought before what is there."""
+    """The sums; a NaN is passed on unchanged, that of the copy before that in memory."""
     a, b = old.view(np.float64), new.view(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         total = a + b
