@@ -255,7 +255,7 @@ def _span(r: Request, inner: int) -> Iterator[Finding]:
 
 def _box(r: Request) -> Iterator[Finding]:
     if len(r.box) != len(r.dims):
-        text, hint = "the box has another rank than the array", "1 where nothing else is wanted"
+        text, hint = "the box has another rank than the array", "x[None] has a dimension more"
         yield finding("box", text, len(r.box), str(len(r.dims)), hint)
         return
     if not all(1 <= n <= MOST_BOX for n in r.box):

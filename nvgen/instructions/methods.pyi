@@ -623,7 +623,7 @@ class Verbs(IntrinsicCalls):
     ) -> None:
         """Arrive at an mbarrier of any CTA of the cluster, at cluster scope; it gives no token.
 
-        PTX ISA, mbarrier.arrive.  sm_80 and later, PTX 7.0.
+        PTX ISA, mbarrier.arrive.  sm_90 and later, PTX 8.0.
         """
 
     def mbarrier_arrive_drop_space_cluster(
@@ -635,7 +635,7 @@ class Verbs(IntrinsicCalls):
     ) -> None:
         """Arrive at an mbarrier of any CTA of the cluster, and drop out of it.
 
-        PTX ISA, mbarrier.arrive_drop.  sm_80 and later, PTX 7.0.
+        PTX ISA, mbarrier.arrive_drop.  sm_90 and later, PTX 8.0.
         """
 
     def mbarrier_arrive_expect_tx_space_cluster(
@@ -938,7 +938,7 @@ class Verbs(IntrinsicCalls):
         The first `ignore_left` and the last `ignore_right` may lie outside of an allocation, and
         what comes in their place is not known (PTX 9.2).
 
-        PTX ISA, cp.async.bulk.  sm_90 and later, PTX 8.0.
+        PTX ISA, cp.async.bulk.  sm_90 and later, PTX 8.6.
         """
 
     def cp_async_bulk_shared_cta_to_cluster(
@@ -1118,7 +1118,7 @@ class Verbs(IntrinsicCalls):
     ) -> None:
         """Copy a tile to the CTA's own shared memory (PTX 8.6).
 
-        PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.0.
+        PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.6.
         """
 
     def cp_async_bulk_tensor_g2s_im2col(
@@ -1154,7 +1154,7 @@ class Verbs(IntrinsicCalls):
     ) -> None:
         """Copy pixels of images to the CTA's own shared memory (PTX 8.6).
 
-        PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.0.
+        PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.6.
         """
 
     def cp_async_bulk_tensor_g2s_tile_gather4(
@@ -1171,7 +1171,8 @@ class Verbs(IntrinsicCalls):
     ) -> None:
         """Copy four rows, from `column` on, to shared memory; boxes of the map are one row.
 
-        PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.0.
+        PTX ISA, cp.async.bulk.tensor.  sm_100a/f, sm_101a/f, sm_103a/f, sm_107a/f or sm_110a/f, PTX
+        8.6.
         """
 
     def cp_async_bulk_tensor_g2s_cta_tile_gather4(
@@ -1186,7 +1187,7 @@ class Verbs(IntrinsicCalls):
     ) -> None:
         """Copy four rows to the CTA's own shared memory (PTX 8.6).
 
-        PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.0.
+        PTX ISA, cp.async.bulk.tensor.  sm_100 and later, PTX 8.6.
         """
 
     def cp_async_bulk_tensor_s2g_tile(
@@ -1229,7 +1230,8 @@ class Verbs(IntrinsicCalls):
     ) -> None:
         """Store four rows, from `column` on; boxes of the map are one row.
 
-        PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.0.
+        PTX ISA, cp.async.bulk.tensor.  sm_100a/f, sm_101a/f, sm_103a/f, sm_107a/f or sm_110a/f, PTX
+        8.6.
         """
 
     def cp_async_bulk_tensor_reduce_tile(
@@ -1272,7 +1274,8 @@ class Verbs(IntrinsicCalls):
     ) -> None:
         """Combine four rows in shared memory with those of the tensor.
 
-        PTX ISA, cp.reduce.async.bulk.tensor.  sm_90 and later, PTX 8.0.
+        PTX ISA, cp.reduce.async.bulk.tensor.  sm_100a/f, sm_101a/f, sm_103a/f, sm_107a/f or
+        sm_110a/f, PTX 8.6.
         """
 
     def cp_async_bulk_tensor_prefetch_tile(
@@ -1297,7 +1300,8 @@ class Verbs(IntrinsicCalls):
     ) -> None:
         """Prefetch four rows into L2.
 
-        PTX ISA, cp.async.bulk.prefetch.tensor.  sm_90 and later, PTX 8.0.
+        PTX ISA, cp.async.bulk.prefetch.tensor.  sm_100a/f, sm_101a/f, sm_103a/f, sm_107a/f or
+        sm_110a/f, PTX 8.6.
         """
 
     def cp_async_bulk_tensor_prefetch_im2col(

@@ -26,7 +26,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CtaGroup, Modifier, ScalarType, Scope
 from intrinsics.patterns import Argument, arguments, results
 from intrinsics.row import Attribute, Attributes, Kind, Qualifier, Row
-from intrinsics.targets import EVERY_TARGET, spell
+from intrinsics.targets import EVERY_TARGET, Capability, spell
 from nvgen.calling.refusals import described, refuse
 from nvgen.instructions.rules import Draft, Follow
 from nvgen.values.pointers import pointer_of
@@ -210,11 +210,22 @@ class Verb:
     @cached_property
     def doc(self) -> str:
         """The docstring: what the verb does, the manual's section, the targets that have it."""
-        row = self.choices[0].row
+        row, needs = self.choices[0].row, self._needs()
         about = self.about or row.about
-        everywhere = row.needs.targets == EVERY_TARGET
-        has = "" if everywhere else f"  {spell(row.needs.targets)}, PTX {row.needs.since}."
+        everywhere = needs.targets == EVERY_TARGET
+        has = "" if everywhere else f"  {spell(needs.targets)}, PTX {needs.since}."
         return f"{about}\n\n" + textwrap.fill(f"PTX ISA, {row.section}.{has}", _DOC_WIDTH)
+
+    def _needs(self) -> Capability:
+        """What the instruction needs, with the qualifiers that the name says."""
+        row, named = self.choices[0].row, self.choices[0].constants | dict(self.states)
+        found = row.needs
+        for rule in row.rules:
+            says = any(named.get(name) is not None for name, _ in rule.guard.terms)
+            if says and rule.guard.holds(named) and isinstance(rule.demand, Capability):
+                both = found.targets & rule.demand.targets
+                found = Capability(both, max(found.since, rule.demand.since))
+        return found
 
     def _read(self, signature: str) -> Iterator[Parameter]:
         """Those that a signature names."""

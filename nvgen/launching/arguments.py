@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from enum import Enum
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType
-from intrinsics.findings import input_error
+from intrinsics.findings import InputError, input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.launching.parameters import Output
@@ -238,4 +239,8 @@ def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
             got=type(value).__name__,
             expected="a numpy array, or one that lives on a GPU",
         )
-    return tensor_map(value, parameter.box, parameter.swizzle)
+    try:
+        return tensor_map(value, parameter.box, parameter.swizzle)
+    except InputError as error:
+        named = f"tensor map '{parameter.name}': "
+        raise InputError([replace(f, message=named + f.message) for f in error.findings]) from None

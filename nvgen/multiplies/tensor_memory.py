@@ -29,7 +29,7 @@ from intrinsics.targets import Feature, spell, with_feature
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse, whole
 from nvgen.fragments.fragment import Fragment, Rows
-from nvgen.fragments.layouts import Holders
+from nvgen.fragments.layouts import Holders, load_from_memory
 from nvgen.instructions.roles import WARP, ExecutionScope, Roles
 from nvgen.multiplies.accumulators import Multiply
 from nvgen.multiplies.tensor_gemm import AccumulatorColumns, TensorRequest, issue
@@ -47,7 +47,7 @@ from nvgen.multiplies.tensor_tiles import (
 )
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.tiles import SCALE_BLOCK, SharedScales, SharedTile, Tiles, container_bits
-from nvgen.values.numbers import Int, Number
+from nvgen.values.numbers import Int, IntLike, Number
 from nvgen.values.pointers import Pointer, descriptor_at
 from nvgen.values.vectors import Vector, vector_of
 
@@ -127,6 +127,24 @@ class TensorTile(AccumulatorColumns):
         b = self.builder
         none = Vector(b, ir.Constant(ir.VectorType(ir.FloatType(), 1), None), 1, ScalarType.F32)
         return Fragment(none, Holders(b, tensor_layout(1))).rows(function)
+
+    def from_memory(
+        self,
+        source: Pointer,
+        pitch: IntLike,
+        columns: int | None = None,
+        *,
+        align: int | None = None,
+    ) -> Fragment:
+        """What memory holds, as a matrix in the layout in which `load` gives `columns`; nothing is
+        read from tensor memory.
+
+        Parts of sums that other CTAs have stored, say: see `Fragment.from_memory`.
+        """
+        columns = self.n if columns is None else columns
+        self._check(0, columns)
+        holders = Holders(self.builder, tensor_layout(columns))
+        return Fragment(load_from_memory(holders, source, pitch, align), holders)
 
     def take_fragment(self, fragment: Fragment, first: int) -> None:
         """Store a fragment of columns, from `first` on, and wait until it is stored."""

@@ -16,7 +16,7 @@ from llvmlite import ir
 from intrinsics.limits import MOST_CLUSTER, MOST_TX
 from intrinsics.modifiers import ClusterDimension, ScalarType, Scope, Space
 from intrinsics.targets import Feature
-from nvgen.calling.refusals import refuse, whole
+from nvgen.calling.refusals import described, refuse, whole
 from nvgen.instructions.roles import ExecutionScope, check_scope
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.tiles import SharedScales, SharedTile, Tiles
@@ -147,9 +147,11 @@ class Protocols(SharedMemory):
                 return copied.nbytes
             case Pointer() if (known := self._maps.get(copied.value.name)) and known.box_bytes:
                 return known.box_bytes
-        got = str(getattr(copied, "value", copied))
         expected = "a tile in shared memory, or a tensor map of this kernel"
-        raise refuse("nothing that a copy fills", got=got, expected=expected)
+        hint = "what a copy brings into an array is a box: its tensor map"
+        raise refuse(
+            "nothing that a copy fills", got=described(copied), expected=expected, hint=hint
+        )
 
     # ---- clusters ----------------------------------------------------------------------------
 

@@ -39,20 +39,46 @@ class Reductions(Protocols):
         super().__init__(name)
         self._reductions = 0  # that have slots of their own
 
-    def warp_reduce(self, value: Combined, function: Function[Combined]) -> Combined:
+    def warp_reduce(
+        self, value: Combined, function: Function[Combined], *, lanes: int = WARP
+    ) -> Combined:
         """Combine the values of a warp's 32 threads by `function`; all of them get the result.
 
         A value is a number, a vector, or a tuple of these: `b.warp_reduce((x, i), larger)`, where
         `larger` makes one such pair of two.  `function` is associative and commutative:
-        `operator.add`, `lambda x, y: x.max(y)`.  All threads of the warp execute it.  Numbers of 64
-        bits take two shuffles per step.
+        `operator.add`, `lambda x, y: x.max(y)`.  With `lanes`, a power of two, each group of that
+        many neighbours has its own result.  All threads of the warp execute it.  Numbers of 64 bits
+        take two shuffles per step.
 
-        Raises: InputError for what is not a number of the kernel, and where `function` takes other
-        arguments or gives another type.
+        Raises: InputError for what is not a number of the kernel, for other `lanes`, and where
+        `function` takes other arguments or gives another type.
         """
         made = _checked(function, value)
-        for distance in reversed(_STEPS):
+        if lanes not in (*_STEPS, WARP):
+            expected = ", ".join(map(str, (*_STEPS, WARP)))
+            raise refuse("no group of lanes", got=described(lanes), expected=expected)
+        for distance in reversed([step for step in _STEPS if step < lanes]):
             value = made(value, self._moved(Shuffle.BFLY, value, distance))
+        return value
+
+    def warp_sort(self, value: Combined, before: Callable[[Combined, Combined], Int]) -> Combined:
+        """Sort the values of a warp's 32 threads: lane 0 gets the first one, lane 31 the last.
+
+        `before(x, y)` is whether x comes before y: `lambda x, y: x > y` sorts in descending order.
+        A value is what `warp_reduce` takes: of `(x, i)` the index travels with its number, and may
+        decide where two are equal, whose order is not defined otherwise.  All threads of the warp
+        execute it; it is a bitonic network of 15 steps.
+
+        Raises: InputError for what is not a number of the kernel, and where `before` takes other
+        arguments or gives no condition.
+        """
+        first, lane = function_of(before, "x", "y"), self.lane
+        for size in (*_STEPS[1:], WARP):
+            for distance in reversed([step for step in _STEPS if step < size]):
+                other = self._moved(Shuffle.BFLY, value, distance)
+                ascends, is_lower = lane & size == 0, lane & distance == 0
+                swaps = self.select(ascends == is_lower, first(other, value), first(value, other))
+                value = self._chosen(swaps, other, value)
         return value
 
     def cta_reduce(

@@ -454,6 +454,16 @@ def test_a_verb_says_what_it_takes_and_who_has_it() -> None:
         kernel(lambda b, a: b.mbarrier_innit(b.mbarrier("m"), 1))  # type: ignore[attr-defined]
 
 
+def test_a_verb_of_another_cta_says_who_has_clusters() -> None:
+    """Of an instruction that older targets have, too, what the qualifiers in the name need."""
+    for name, has in (
+        ("mbarrier_arrive", "sm_80 and later, PTX 7.0."),
+        ("mbarrier_arrive_space_cluster", "sm_90 and later, PTX 8.0."),
+        ("cp_async_bulk_tensor_g2s_cta_tile_gather4", "sm_100 and later, PTX 8.6."),
+    ):
+        assert getattr(KernelBuilder, name).__doc__.endswith(has)
+
+
 # ---- places ----------------------------------------------------------------------------------
 
 

@@ -122,6 +122,28 @@ def test_rows_before_anything_is_loaded() -> None:
     assert (found[:, 1] == rows * 2 + 31).all()
 
 
+def test_a_matrix_of_memory_in_the_layout_of_a_tile() -> None:
+    """It reads no tensor memory, is added to what is loaded, and is stored to columns of a tile."""
+    b = KernelBuilder("k", block=128, target="sm_100a")
+    b.pointer("x", f32)
+    b.pointer("out", f32, output=True)
+    args = b.begin()
+    memory = b.tensor_memory("slot", 64)
+    tile = memory.tile(128, 64)
+    part = tile.from_memory(args["x"].at(4), 40, 32, align=16)
+    part.as_tile(tile, first=32)
+    (tile.load(32, 32) * 8 + part).store(args["out"], 32)
+    with pytest.raises(InputError, match="no columns of an accumulator"):
+        tile.from_memory(args["x"], 40, 65)
+    memory.free()
+    compiled = b.finish().compile(level="function")
+    assert compiled.ptx.count("tcgen05.ld.") == 1
+    x = np.random.default_rng(0).integers(-99, 99, (128, 40)).astype(np.float32)
+    found = np.zeros((128, 32), np.float32)
+    compiled.run(x, found, device="sim")
+    assert (found == 9 * x[:, 4:36]).all()
+
+
 # ---- what the machine does not have ----------------------------------------------------------
 
 

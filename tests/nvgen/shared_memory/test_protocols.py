@@ -11,7 +11,7 @@ import pytest
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, VerificationError
 from intrinsics.modifiers import Scope
-from nvgen import Kernel, KernelBuilder, u32
+from nvgen import Kernel, KernelBuilder, f32, u32
 from nvgen.testing import Launch, assert_exact, kernel_test
 from nvgen.values.pointers import Pointer
 from tests.each import each
@@ -206,8 +206,9 @@ def test_bytes_of_tiles_and_boxes() -> None:
         b.transaction_bytes()
     with pytest.raises(InputError, match="1 to 1048575"):
         b.transaction_bytes(a, ctas=128)
-    with pytest.raises(InputError, match="nothing that a copy fills"):
-        b.transaction_bytes(b.mbarrier("bar").pointer)
+    with pytest.raises(InputError, match="nothing that a copy fills") as caught:
+        b.transaction_bytes(b.shared_array("halo", f32, 256))
+    assert caught.value.findings[0].got == "Pointer"
 
 
 @kernel_test(targets="sm_90a")

@@ -133,6 +133,59 @@ def test_a_cluster_reduces_through_distributed_shared_memory(launch: Launch, clu
     assert_exact(out, np.repeat(expected[:, None], cluster * 64, axis=1))
 
 
+@kernel_test(schedules=["early"], targets=("sm_80", "sm_90a"))
+def test_groups_of_lanes_reduce_each_by_itself(launch: Launch) -> None:
+    b = KernelBuilder("groups", block=64, target=launch.target)
+    b.pointer("x", i32)
+    b.pointer("out", i32, output=True)
+    x, out = b.begin().values()
+    sizes = (1, 2, 4, 8, 16, 32)
+    for row, lanes in enumerate(sizes):
+        out[row * 64 + b.thread] = b.warp_reduce(x[b.thread], operator.add, lanes=lanes)
+    numbers = np.random.default_rng(3).integers(-99, 99, 64).astype(np.int32)
+    found = np.zeros((len(sizes), 64), np.int32)
+    launch(b.finish(), numbers, found)
+    for sums, lanes in zip(found, sizes, strict=True):
+        assert_exact(sums, np.repeat(numbers.reshape(-1, lanes).sum(1), lanes).astype(np.int32))
+
+
+@kernel_test(schedules=["early"], targets=("sm_80", "sm_90a"))
+def test_a_warp_sorts(launch: Launch) -> None:
+    """Numbers of which some are equal, both ways; with an index no order is left open."""
+    b = KernelBuilder("sort", block=64, target=launch.target)
+    b.pointer("x", f32)
+    b.pointer("ascending", f32, output=True)
+    b.pointer("descending", f32, output=True)
+    b.pointer("order", u32, output=True)
+    x, ascending, descending, order = b.begin().values()
+
+    def greater(one: tuple, other: tuple) -> object:
+        (p, i), (q, j) = one, other
+        return (p > q) | ((p == q) & (i < j))
+
+    ascending[b.thread] = b.warp_sort(x[b.thread], operator.lt)
+    number, index = b.warp_sort((x[b.thread], b.lane), greater)
+    descending[b.thread], order[b.thread] = number, index
+    numbers = np.random.default_rng(4).integers(0, 12, (2, 32)).astype(np.float32)
+    up, down, places = np.zeros_like(numbers), np.zeros_like(numbers), np.zeros((2, 32), np.uint32)
+    launch(b.finish(), numbers, up, down, places)
+    assert_exact(up, np.sort(numbers))
+    assert_exact(down, np.sort(numbers)[:, ::-1])
+    assert_exact(places, np.argsort(-numbers, axis=1, kind="stable").astype(np.uint32))
+
+
+def test_equal_numbers_keep_what_belongs_to_each() -> None:
+    """Where the order is not defined nothing is lost: each index comes once."""
+    b = KernelBuilder("equal", block=32, target="sm_90a")
+    b.pointer("order", u32, output=True)
+    order = b.begin()["order"]
+    order[b.lane] = b.warp_sort((b.lane % 3, b.lane), lambda p, q: p[0] < q[0])[1]
+    found = np.zeros(32, np.uint32)
+    b.finish().compile().run(found)
+    assert_exact(found % 3, np.sort(np.arange(32, dtype=np.uint32) % 3))
+    assert_exact(np.sort(found), np.arange(32, dtype=np.uint32))
+
+
 Reduction = Callable[[KernelBuilder], object]
 REFUSED: dict[str, tuple[Reduction, str]] = {
     "a pair of which one becomes another type": (
@@ -149,6 +202,9 @@ REFUSED: dict[str, tuple[Reduction, str]] = {
         lambda b: b.cta_reduce(
             (b.tid_x, b.tid_x), lambda p, q: p, b.shared_array("s", u32, 2)),
         "2 of each"),
+    "a group of twelve lanes": (lambda b: b.warp_reduce(b.tid_x, operator.add, lanes=12), "12"),
+    "an order that is a number": (
+        lambda b: b.warp_sort(b.tid_x, lambda p, q: p + q), "Int (u32)"),
     "one warp alone": (lambda b: _in_a_warp(b), "one warp"),
 }  # fmt: skip
 

@@ -178,3 +178,11 @@ def test_a_map_of_images_is_made_as_the_kernel_wants_it() -> None:
     for given in (images, few):
         with pytest.raises(InputError, match="'images' is a tensor map of images"):
             compiled.run(given, out)
+
+
+def test_what_no_tensor_map_has_names_the_parameter() -> None:
+    b = KernelBuilder("copy", block=32, target="sm_90a")
+    b.tile_map("keys", bf16, (64, 64), rank=3)
+    b.begin()
+    with pytest.raises(InputError, match="tensor map 'keys': the box has another rank"):
+        b.finish().compile().run(np.zeros((64, 64), bf16.numpy))
