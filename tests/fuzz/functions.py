@@ -24,14 +24,12 @@ from tests.property.plans import (
 from tests.property.program import build
 
 _BYTES = 24
-_ALL = FEATURES - {"wide"}
-"""What nvgen selects."""
 
 
 def random_function(rng: random.Random) -> Input:
     """A program, and the level of LLVM's optimiser that it is compiled at."""
-    some = [feature for feature in sorted(_ALL) if rng.random() < 0.5]
-    features = _ALL if rng.random() < 0.5 else frozenset(some)
+    some = [feature for feature in sorted(FEATURES) if rng.random() < 0.5]
+    features = FEATURES if rng.random() < 0.5 else frozenset(some)
     functions = tuple(
         function_plan(rng.randbytes(_BYTES), _steps(rng, features, 1, 4), features)
         for _ in range(rng.randrange(3) if "calls" in features else 0)

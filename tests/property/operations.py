@@ -111,8 +111,6 @@ def select(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
 def divide(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
     """A division whose divisor is neither 0 nor -1."""
     found = wide(integers_of(type_))
-    if bits_of(found) > 64 and "wide" not in w.features:
-        found = like(found, Int(64))
     name = picks.one(("udiv", "urem", "sdiv", "srem"))
     a = w.operand(scope, found, picks)
     if picks.below(3) == 0:
@@ -149,8 +147,6 @@ def intrinsic(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
     found = wide(integers_of(type_))
     known = INTEGER_INTRINSICS | (SATURATING if "saturation" in w.features else {})
     name = picks.one([*known])
-    if name in SATURATING and bits_of(found) > 64 and "wide" not in w.features:
-        found = like(found, Int(64))
     if name == "bswap" and bits_of(found) % 16:
         found = like(found, Int(16))
     given = [w.operand(scope, found, picks) for _ in range(known[name])]
@@ -169,8 +165,6 @@ def overflow(w: Writer, scope: Scope, type_: Type, picks: Picks) -> list[Value]:
     """The result and the flag, each a value."""
     found = wide(integers_of(type_))
     name = picks.one(("uadd", "sadd", "usub", "ssub", "umul", "smul"))
-    if name.endswith("mul") and bits_of(found) > 64 and "wide" not in w.features:
-        found = like(found, Int(64))
     given = [w.operand(scope, found, picks) for _ in range(2)]
     pair = Struct((found, like(found, I1)))
     both = w.call(f"llvm.{name}.with.overflow.{suffix(found)}", pair, *given)
@@ -207,8 +201,13 @@ def extremum(w: Writer, a: Value, b: Value, picks: Picks) -> Value:
     assert isinstance(type_, Float | Vector)
     name = picks.one(("minnum", "maxnum", "minimum", "maximum"))
     found = w.call(f"llvm.{name}.{suffix(type_)}", type_, a, b)
-    if name in ("minimum", "maximum"):
-        return found
+    return found if name in ("minimum", "maximum") else positive_zero(w, found)
+
+
+def positive_zero(w: Writer, found: Value) -> Value:
+    """A number, with +0 for either zero."""
+    type_ = found.type
+    assert isinstance(type_, Float | Vector)
     zero = w.splat(type_, "0xH0000" if element(type_) == Float("half") else "0.0")
     if element(type_) == BFLOAT:
         zero = w.splat(type_, "0xR0000")
@@ -246,7 +245,15 @@ def convert(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
 
 
 def in_range(w: Writer, value: Value, picks: Picks) -> Value:
-    """fptosi or fptoui, of numbers that fit: those from 0 to 100 remain, others become 1."""
+    """fptosi or fptoui, of numbers that fit."""
+    safe = small(w, value)
+    assert isinstance(safe.type, Float | Vector)
+    result = like(safe.type, picks.one((Int(32), Int(8), Int(16), Int(64))))
+    return w.value(result, f"{picks.one(('fptosi', 'fptoui'))} {safe} to {result}")
+
+
+def small(w: Writer, value: Value) -> Value:
+    """Numbers from 0 to 100 remain, others become 1."""
     type_ = value.type
     assert isinstance(type_, Float | Vector)
     low, high, one = (w.splat(type_, float_hex(n, type_)) for n in (0.0, 100.0, 1.0))
@@ -254,9 +261,7 @@ def in_range(w: Writer, value: Value, picks: Picks) -> Value:
     above = w.value(flags, f"fcmp oge {value}, {low.name}")
     below = w.value(flags, f"fcmp ole {value}, {high.name}")
     fits = w.op("and", above, below)
-    safe = w.value(type_, f"select {fits}, {value}, {one}")
-    result = like(type_, picks.one((Int(32), Int(8), Int(16), Int(64))))
-    return w.value(result, f"{picks.one(('fptosi', 'fptoui'))} {safe} to {result}")
+    return w.value(type_, f"select {fits}, {value}, {one}")
 
 
 def float_hex(number: float, type_: Simple) -> str:

@@ -45,12 +45,15 @@ FEATURES = frozenset(
         "overflow",
         "odd",  # i7, i24, i33, i48
         "i128",
-        "wide",  # division of i128 and more of odd widths that nvgen does not select
         "floats",  # float and double
         "half",
         "bfloat",
         "vectors",
         "dynamic",  # a computed index of a vector's element
+        "reductions",  # of all lanes of a vector
+        "lanes",  # reversed, spliced, interleaved
+        "masked",  # loads and stores of some lanes
+        "classes",  # of floats; scaled by a power of two, rounded to integers
         "aggregates",  # structs and arrays as values
         "memory",  # alloca, load, store
         "bytes",  # the same memory read and written as different types
@@ -140,6 +143,10 @@ FLAT = {
     "insert": "vectors",
     "shuffle": "vectors",
     "bits": "vectors",
+    "reduce": "reductions",
+    "lanes": "lanes",
+    "masked": "masked",
+    "classify": "classes",
     "compose": "aggregates",
     "decompose": "aggregates",
     "load": "memory",
@@ -239,29 +246,14 @@ def steps(features: frozenset[str], depth: int = 2) -> st.SearchStrategy[tuple[S
     return st.lists(st.one_of(flat, flat, flat, nested), max_size=8).map(tuple)
 
 
-def passed(type_: Type, features: frozenset[str]) -> Type:
-    """The type, or one like it that functions take and give: no vectors of odd widths."""
-    match type_:
-        case Vector(count, Int(width)) if "wide" not in features and width not in (8, 16, 32, 64):
-            return Vector(count, I32)
-        case Array(count, part):
-            return Array(count, passed(part, features))
-        case Struct(elements, packed):
-            return Struct(tuple(passed(e, features) for e in elements), packed)
-        case _:
-            return type_
-
-
 def function_plan(data: bytes, body: tuple[Step, ...], features: frozenset[str]) -> FunctionPlan:
     """A function whose signature bytes say."""
     picks = Picks(data[_HEAD:])
     kinds = ["value", "value", "byval", "pointer"] if "pointers" in features else ["value"]
     count = picks.below(5)
-    result = None if picks.below(8) == 7 else passed(any_type(picks, features), features)
+    result = None if picks.below(8) == 7 else any_type(picks, features)
     recursive = "recursion" in features and picks.below(3) == 2
-    parameters = tuple(
-        (picks.one(kinds), passed(any_type(picks, features), features)) for _ in range(count)
-    )
+    parameters = tuple((picks.one(kinds), any_type(picks, features)) for _ in range(count))
     return FunctionPlan(parameters, result, body, data[:_HEAD], recursive)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tests.oracle.integer_edges import PREDICATES, edges
 from tests.property.irtypes import I1, I8, I32, I64, Float, Int, Type
 from tests.property.irtypes import align as abi_align
+from tests.property.library_steps import LIBRARY
 from tests.property.memory_steps import (
     THREADS,
     alloca,
@@ -44,6 +45,7 @@ BUDGET = 2000
 LINES = 160
 """How long a function gets, about."""
 
+_COMPUTATIONS = COMPUTATIONS | LIBRARY
 MEMORY = {
     "load": load,
     "store": store,
@@ -145,8 +147,8 @@ class _Body:
 
     def step(self, scope: Scope, step: Step) -> None:
         kind, picks = step.kind, step.picks
-        if kind in COMPUTATIONS:
-            made = COMPUTATIONS[kind](self.w, scope, step.type, picks)
+        if kind in _COMPUTATIONS:
+            made = _COMPUTATIONS[kind](self.w, scope, step.type, picks)
             scope.add(*(made if isinstance(made, list) else [made]))
         elif kind in MEMORY:
             scope.add(*MEMORY[kind](self.w, scope, step.type, picks))

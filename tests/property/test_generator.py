@@ -27,11 +27,11 @@ def test_a_program_is_valid_and_not_undefined(plan: Plan):
 
 @pytest.mark.turns(3)
 def test_llvm_compiles_the_programs_for_the_gpu():
-    """All in one run of LLVM, so it does not shrink."""
+    """All in one run of LLVM, so it does not shrink; it has no lround, llrint and the like."""
     made = []
 
     @settings(max_examples=16)
-    @given(plans())
+    @given(plans(FEATURES - {"classes"}))
     def collect(plan: Plan) -> None:
         made.append(build(plan))
 
@@ -53,7 +53,7 @@ def test_a_program_of_one_feature(feature: str):
 
 def test_every_feature_is_of_use():
     of_types = {"odd", "i128", "half", "bfloat"}
-    inside = {"saturation", "padding", "wide", "dynamic", "pointers", "recursion"}
+    inside = {"saturation", "padding", "dynamic", "pointers", "recursion"}
     assert {*FLAT.values(), *NESTED.values()} - {""} == FEATURES - of_types - inside
 
 

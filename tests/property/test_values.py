@@ -37,7 +37,7 @@ AREAS = {
     "vectors of floats": FLOATS | {"vectors", "dynamic", "intrinsics"},
     "memory": MEMORY,
     "memory and calls": MEMORY | FLOW | {"calls", "pointers"},
-    "everything": set(FEATURES) - {"wide"},
+    "everything": set(FEATURES),
     "calls": FLOW | {"calls", "recursion", "aggregates", "vectors"},
 }
 """Features that are tried together."""

@@ -268,9 +268,8 @@ class Writer:
         return self.value(type_, f"{cast} {value} to {type_}")
 
     def saturable(self, type_: Int) -> Int:
-        """The width, or one that LLVM, or without "wide" every compiler, converts numbers to."""
-        odd = type_.bits not in (1, 8, 16, 32, 64) and "wide" not in self.features
-        return Int(64) if type_.bits > 64 or odd else type_
+        """The width, or the widest that the host converts numbers to."""
+        return Int(64) if type_.bits > 64 else type_
 
     def refloat(self, value: Value, type_: Simple) -> Value:
         """Floating point in another format; half and bfloat meet in float."""
