@@ -1,0 +1,2 @@
+; fuzz:
+module asm".global \22x\22 \5C;"
