@@ -71,14 +71,15 @@ def warpgroup_operand_of(
 
 
 def warpgroup_fragment(
-    b: SharedMemory, tile: SharedTile, dtype: ElementType, *, packed: bool = False
+    b: SharedMemory, tile: SharedTile, dtype: ElementType, *, packed: bool | ElementType = False
 ) -> Fragment:
     """A tile of i8, u8, e4m3 or e5m2 as a matrix of f16 or bf16, laid out as A of a warpgroup's
     multiply.
 
     `b.warpgroup_fragment(w, bf16).scale_rows(scales).as_a_operand()` is A of weights of 8 bits.
-    With `packed` each i8 or u8 is two integers of 4 bits, the first in its lower half; the matrix
-    has twice the tile's columns.  All threads of a warpgroup execute it.
+    With `packed` each i8 or u8 is two integers of 4 bits, the first in its lower half, or two
+    floats with `packed=ElementType.E2M1`; the matrix has twice the tile's columns.  All threads of
+    a warpgroup execute it.
 
     In each 16 bytes of a row K is in the order of `as_bytes`, thread by thread: k = 8j + 2q + e
     (j, e < 2, q < 4) is byte 4q + 2j + e, of numpy's `w.reshape(m, -1, 2, 4, 2).swapaxes(2, 3)`;
@@ -110,7 +111,9 @@ def warpgroup_fragment(
     matrices = [(0, 0), (8, 0), (0, size), (8, size)]
     places = [(y + v, x + u + w) for y, x in words for v, u in matrices for w in within]
     layout = _laid_out(tile.rows, tile.k * size // _CHUNK, places)
-    return Fragment(found.unpacked(dtype) if packed else found.to(dtype), Holders(b, layout))
+    element = packed if isinstance(packed, ElementType) else None
+    wide = found.unpacked(dtype, element) if packed else found.to(dtype)
+    return Fragment(wide, Holders(b, layout))
 
 
 def _laid_out(m: int, k: int, places: list[tuple[int, int]]) -> FragmentLayout:

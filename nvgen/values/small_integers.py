@@ -1,8 +1,10 @@
-"""Integers of 8 and of 4 bits as f16 or bf16, without instructions that convert.
+"""Integers of 8 and of 4 bits, and E2M1, as f16 or bf16, without instructions that convert.
 
 Layer: nvgen.values.  A byte under the exponent of 1024 (of bf16: 128) is a floating-point number,
 from which that power of two is subtracted.  Of bf16 seven bits have room; the eighth, in a number
-of its own, chooses what is subtracted.  Every step is exact.  PTX ISA, prmt; sub.
+of its own, chooses what is subtracted.  E2M1 in the place of sign, last bits of the exponent and
+first bit of the mantissa lacks the difference of the two biases, a power of two, which multiplies
+it.  Every step is exact.  PTX ISA, prmt; sub; mul.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ _UNIT = {T.F16: 1024, T.BF16: 128}
 
 _HIGH = {T.F16: 0x64, T.BF16: 0x43}
 """The upper byte of that number; its lower byte is 0."""
+
+_E2M1 = {T.F16: (9, 2.0**14), T.BF16: (6, 2.0**126)}
+"""How far E2M1 is shifted to its place, and the power of two that it lacks there."""
 
 _TWO = 0x00010001
 """A number of 16 bits, times this, twice in a word."""
@@ -50,6 +55,15 @@ def _of_nibbles(word: Int, type_: ScalarType, signed: bool) -> Iterator[Float]:
     for i in range(4):
         nibbles = _chosen(word, upper, 0x4400 + 0x1111 * i) & 0xF * _TWO
         yield _pair(nibbles ^ (_HIGH[type_] << 8 | sign) * _TWO, type_) - (_UNIT[type_] + sign)
+
+
+def halves_of_e2m1(word: Int, type_: ScalarType) -> Iterator[Float]:
+    """The eight numbers in E2M1 of a register, as pairs of `type_`."""
+    upper, (places, factor) = word >> 4, _E2M1[type_]
+    for i in range(4):
+        nibbles = _chosen(word, upper, 0x4400 + 0x1111 * i)
+        signs, numbers = nibbles << 12 & 0x8000 * _TWO, nibbles << places & (7 << places) * _TWO
+        yield _pair(signs | numbers, type_) * factor
 
 
 def _chosen(low: Int, high: Int | int, way: int) -> Int:

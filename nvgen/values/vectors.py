@@ -16,6 +16,7 @@ from typing import Concatenate, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, o
 
 from llvmlite import ir
 
+from intrinsics.element import ElementType
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.calling.guards import guarded
@@ -33,7 +34,7 @@ from nvgen.values.number_types import (
 )
 from nvgen.values.numbers import Float, Int, Number, number_of, type_of
 from nvgen.values.regions import Host
-from nvgen.values.small_integers import halves_of
+from nvgen.values.small_integers import halves_of, halves_of_e2m1
 
 T = ScalarType
 _TOGETHER = (T.F16, T.BF16, T.F32, T.F64)
@@ -352,10 +353,11 @@ class Vector(Elementwise):
         """Their maximum."""
         return self.reduce(greater)
 
-    def unpacked(self, dtype: object) -> Vector:
+    def unpacked(self, dtype: object, element: ElementType | None = None) -> Vector:
         """Integers of four bits, two in each byte, the first in the lower half, as f16 or bf16.
 
-        They are signed if the bytes are i8, unsigned if they are u8; twice as many as these.
+        They are signed if the bytes are i8, unsigned if they are u8; twice as many as these.  With
+        `element` `ElementType.E2M1` they are such floats, the weights of NVFP4 and MXFP4.
 
         Raises: InputError for other types, and for bytes that fill no registers.
         """
@@ -364,7 +366,11 @@ class Vector(Elementwise):
             got = f"{self.words} as {name_of_type(type_)}"
             expected = "a multiple of four i8 or u8, as f16 or bf16"
             raise refuse("no integers of four bits", got=got, expected=expected)
-        return _halves(self, type_, packed=True)
+        if element not in (None, ElementType.E2M1):
+            raise refuse("no floats of four bits", got=described(element), expected="E2M1")
+        if element is None:
+            return _halves(self, type_, packed=True)
+        return _of_pairs(self, type_, functools.partial(halves_of_e2m1, type_=type_))
 
     def _words_of(self, wanted: Sequence[int]) -> list[int]:
         """The 32-bit words that hold the wanted numbers, where these fill whole words."""
@@ -432,12 +438,15 @@ def _widened(vector: Vector) -> Vector:
 
 def _halves(vector: Vector, type_: ScalarType, *, packed: bool) -> Vector:
     """Integers of 8 bits, or of 4, as f16 or bf16."""
-    pairs = [
-        pair.word.value
-        for word in as_words(vector)
-        if isinstance(word, Int)
-        for pair in halves_of(word, type_, signed=vector.type is T.S8, packed=packed)
-    ]
+    signed = vector.type is T.S8
+    made = functools.partial(halves_of, type_=type_, signed=signed, packed=packed)
+    return _of_pairs(vector, type_, made)
+
+
+def _of_pairs(vector: Vector, type_: ScalarType, made: Callable[[Int], Iterator[Float]]) -> Vector:
+    """The pairs of numbers that are made of each register."""
+    words = [word for word in as_words(vector) if isinstance(word, Int)]
+    pairs = [pair.word.value for word in words for pair in made(word)]
     value = vector_value(vector.builder.at_caller(), _I32, len(pairs), pairs)
     return Vector(vector.builder, value, 2 * len(pairs), type_)
 

@@ -1,4 +1,4 @@
-"""A in registers, made of narrow integers in shared memory: int8, and two of four bits in a byte.
+"""A in registers, made of narrow numbers in shared memory: int8, fp8, and two of 4 bits in a byte.
 
 numpy is the oracle; the products are sums of small integers, and exact.
 """
@@ -13,6 +13,7 @@ from nvgen import ElementType, Int, KernelBuilder, bf16, e4m3, e5m2, f16, f32, i
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 M, N, K = 128, 32, 64
+E2M1 = ElementType.E2M1
 
 
 @pytest.mark.turns(4)
@@ -59,10 +60,11 @@ def test_weights_of_few_bits(launch: Launch, dtype: ElementType, bits: int) -> N
 @kernel_test(schedules=["early", "late"], targets="sm_90a", opt=[0, 3])
 @pytest.mark.parametrize("dtype", [bf16, f16], ids=lambda t: t.value)
 @pytest.mark.parametrize(
-    ("given", "bits"), [(i8, 8), (u8, 8), (e4m3, 8), (e5m2, 8), (i8, 4), (u8, 4)]
+    ("given", "bits"), [(i8, 8), (u8, 8), (e4m3, 8), (e5m2, 8), (i8, 4), (u8, 4), (E2M1, 4)]
 )
 def test_tiles_of_bytes(launch: Launch, dtype: ElementType, given: ElementType, bits: int) -> None:
     """Rows that have a scale each, K in the order of threads."""
+    element, given = (given, u8) if given is E2M1 else (None, given)
     b = KernelBuilder("k", block=128, target=launch.target, dynamic_shared=True)
     width = K * bits // 8
     b.tile_map("w", given, (M, width), swizzle=width)
@@ -78,7 +80,7 @@ def test_tiles_of_bytes(launch: Launch, dtype: ElementType, given: ElementType, 
         b.load_tile(w_tile, args["w"], (0, 0), full)
         b.load_tile(x_tile, args["x"], (0, 0), full)
     b.wait(full, 0)
-    weights = b.warpgroup_fragment(w_tile, dtype, packed=bits == 4)
+    weights = b.warpgroup_fragment(w_tile, dtype, packed=element or bits == 4)
     scales = weights.rows(lambda row: args["scales"][row])
     sums = b.warpgroup_tile(M, N)
     b.gemm(sums, weights.scale_rows(scales).as_a_operand(), x_tile)
@@ -98,6 +100,9 @@ def test_tiles_of_bytes(launch: Launch, dtype: ElementType, given: ElementType, 
         out,
     )
     numbers = w.view(given.numpy).astype(np.int64) if given in (e4m3, e5m2) else w
+    if element is not None:
+        positive = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+        numbers = np.concatenate([positive, -positive])[w]
     assert_exact(out, (numbers * scale[:, None] @ x.T).astype(np.float32))
 
 

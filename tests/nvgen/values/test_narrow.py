@@ -153,6 +153,23 @@ def test_every_byte_and_every_half_of_it(
     assert_exact(parts, nibbles.astype(wide.numpy))
 
 
+@kernel_test(schedules=["early"], targets=("sm_80", "sm_90a"), opt=(0, 3))
+@pytest.mark.parametrize("wide", [f16, bf16], ids=lambda t: t.value)
+def test_every_pair_of_floats_of_four_bits(launch: Launch, wide: ElementType) -> None:
+    b = KernelBuilder("k", block=32, target=launch.target)
+    b.pointer("x", u8)
+    b.pointer("numbers", wide, output=True)
+    x, numbers = b.begin().values()
+    given = b.load(x.at(b.thread * 8), u8, 8, align=8)
+    b.store(given.unpacked(wide, ElementType.E2M1), numbers.at(b.thread * 16), align=16)
+    bits = np.arange(256, dtype=np.uint8)
+    found = np.zeros(512, wide.numpy)
+    launch(b.finish().compile(opt=launch.opt), bits, found)
+    positive = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    every = np.concatenate([positive, -positive]).astype(wide.numpy)
+    assert_exact(found, every[np.stack([bits & 15, bits >> 4], 1).ravel()])
+
+
 def test_only_whole_registers_are_unpacked() -> None:
     b = KernelBuilder("k", block=32, target="sm_90a")
     b.pointer("x", i8)
@@ -161,3 +178,5 @@ def test_only_whole_registers_are_unpacked() -> None:
         b.load(x, i8, 2).unpacked(bf16)
     with pytest.raises(InputError, match="no integers of four bits"):
         b.load(x, i8, 4).unpacked(f32)
+    with pytest.raises(InputError, match="no floats of four bits"):
+        b.load(x, i8, 4).unpacked(f16, ElementType.E3M2)
