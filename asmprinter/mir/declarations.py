@@ -14,8 +14,9 @@ from asmprinter.ptx.reading.initialisers import LARGEST_INITIAL
 from intrinsics.limits import MOST_PARAMETER_BYTES
 from intrinsics.mir import (
     Address,
+    DirectivePosition,
     Export,
-    Kept,
+    KeptDirective,
     Launch,
     Linkage,
     Location,
@@ -23,7 +24,6 @@ from intrinsics.mir import (
     Param,
     Prototype,
     Variable,
-    Where,
 )
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
@@ -169,15 +169,15 @@ def _attributes(tokens: Tokens) -> Iterator[str]:
         yield tokens.string()
 
 
-def kept(tokens: Tokens) -> Kept:
+def kept(tokens: Tokens) -> KeptDirective:
     """A directive of PTX, behind the word that says so."""
     tokens.take()
     token = tokens.next
-    places = {where.value: where for where in Where}
+    places = {where.value: where for where in DirectivePosition}
     found = places.get(tokens.take("word"))
     if found is None:
         raise BadTextError(f"no place '{token.shown}'", token, ", ".join(places))
-    return Kept(tokens.string(), found)
+    return KeptDirective(tokens.string(), found)
 
 
 def _space(tokens: Tokens) -> Space:

@@ -25,7 +25,16 @@ from asmprinter.ptx.source import NOUNROLL
 from asmprinter.ptx.statements import label_text, statement
 from intrinsics.collector import paused_collector
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import UNNAMED, MachineFunction, MachineInstr, Module, Op, Sym, Text, Where
+from intrinsics.mir import (
+    UNNAMED,
+    DirectivePosition,
+    MachineFunction,
+    MachineInstr,
+    Module,
+    Op,
+    Sym,
+    Text,
+)
 from intrinsics.targets import Ptx
 
 
@@ -70,23 +79,23 @@ def print_ptx(module: Module, ptx: Ptx, *, lineinfo: bool = False) -> Printed:
         lines += _head(function, symbols, names)
         _print_body(function, module, names, lines, records, sources)
         lines += ["}", ""]
-    lines += [*sources.section(), *_kept(module, Where.BOTTOM)]
+    lines += [*sources.section(), *_kept(module, DirectivePosition.BOTTOM)]
     return Printed("\n".join(lines), records)
 
 
 def _declarations(module: Module) -> Iterator[str]:
     """The lines of a module before its functions, but for the header."""
-    yield from _kept(module, Where.TOP)
+    yield from _kept(module, DirectivePosition.TOP)
     for external in module.externals:
         yield f".extern .func {signature(external)};"
     for function in used_before(module):
         yield function_declaration(function)
     for variable in module.variables:
         yield variable_declaration(variable)
-    yield from _kept(module, Where.MIDDLE)
+    yield from _kept(module, DirectivePosition.MIDDLE)
 
 
-def _kept(module: Module, where: Where) -> Iterator[str]:
+def _kept(module: Module, where: DirectivePosition) -> Iterator[str]:
     """Directives that were kept as text, a line each: lines are counted."""
     for kept in module.kept:
         if kept.where is where:
@@ -108,7 +117,7 @@ def used_before(module: Module) -> list[MachineFunction]:
     for variable in module.variables:
         early.update(address.name for address in variable.addresses)
     for kept in module.kept:
-        early |= set(_WORD.findall(kept.text)) if kept.where is Where.MIDDLE else set()
+        early |= set(_WORD.findall(kept.text)) if kept.where is DirectivePosition.MIDDLE else set()
     for i, function in enumerate(module.functions[:-1]):  # nothing stands behind the last one
         early |= {name for name in _named(function) if place.get(name, -1) > i}
     if not early:

@@ -50,7 +50,7 @@ DENSE_K = {
 """K of one dense instruction; a sparse one has twice as much."""
 
 
-class Format(Enum):
+class DescriptorFormat(Enum):
     """Which of the manual's three layouts a kind uses."""
 
     PLAIN = "Table 42"
@@ -58,11 +58,11 @@ class Format(Enum):
     FP4 = "Table 44"
 
 
-def format_of(kind: MmaKind) -> Format:
+def format_of(kind: MmaKind) -> DescriptorFormat:
     """The layout of the descriptor for `kind`."""
     if kind in FP4_KINDS:
-        return Format.FP4
-    return Format.MXF8F6F4 if kind is MmaKind.MXF8F6F4 else Format.PLAIN
+        return DescriptorFormat.FP4
+    return DescriptorFormat.MXF8F6F4 if kind is MmaKind.MXF8F6F4 else DescriptorFormat.PLAIN
 
 
 def n_of(word: int) -> int:
@@ -244,7 +244,11 @@ class InstructionDescriptor:
 
 def reserved_bits(word: int, kind: MmaKind) -> int:
     """The bits of `word` that the layout of `kind` reserves and that are not zero."""
-    masks = {Format.PLAIN: 0x20800040, Format.MXF8F6F4: 0x8700004B, Format.FP4: 0x0700104B}
+    masks = {
+        DescriptorFormat.PLAIN: 0x20800040,
+        DescriptorFormat.MXF8F6F4: 0x8700004B,
+        DescriptorFormat.FP4: 0x0700104B,
+    }
     return word & masks[format_of(kind)]
 
 

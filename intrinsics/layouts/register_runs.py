@@ -37,7 +37,7 @@ def is_stmatrix_layout(layout: FragmentLayout) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MatrixBlock:
     """One matrix, or four of 16 by 16: its position, and the thread's elements of it."""
 
     down: int
@@ -50,7 +50,7 @@ class Block:
         return len(self.elements) > 2
 
 
-def blocks(layout: FragmentLayout) -> Iterator[Block]:
+def blocks(layout: FragmentLayout) -> Iterator[MatrixBlock]:
     """All matrices, in groups of four where possible."""
     places = zip(layout.down, layout.along, strict=True)
     at = {place: e for e, place in enumerate(places)}
@@ -61,7 +61,7 @@ def blocks(layout: FragmentLayout) -> Iterator[Block]:
         chosen = four if all(place in left for place in four) else four[:1]
         left = [place for place in left if place not in chosen]
         pairs = tuple(e for d, a in chosen for e in (at[d, a], at[d, a + 1]))
-        yield Block(down, along, pairs)
+        yield MatrixBlock(down, along, pairs)
 
 
 def runs(layout: FragmentLayout, most: int) -> Iterator[tuple[int, ...]]:

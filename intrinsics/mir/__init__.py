@@ -27,7 +27,7 @@ from intrinsics.mir.functions import (
     renumber,
     written_often,
 )
-from intrinsics.mir.modules import Kept, Location, Module, Where
+from intrinsics.mir.modules import DirectivePosition, KeptDirective, Location, Module
 from intrinsics.mir.operands import (
     HOLDERS,
     SINK,
@@ -56,11 +56,12 @@ __all__ = [
     "UNNAMED",
     "Address",
     "Block",
+    "DirectivePosition",
     "Export",
     "FloatImm",
     "Form",
     "Imm",
-    "Kept",
+    "KeptDirective",
     "Label",
     "Launch",
     "Linkage",
@@ -81,7 +82,6 @@ __all__ = [
     "Sym",
     "Text",
     "Variable",
-    "Where",
     "appearances",
     "form_attribute_names",
     "form_of",

@@ -36,7 +36,7 @@ class Location:
     called: tuple[str, ...] = ()
 
 
-class Where(Enum):
+class DirectivePosition(Enum):
     """The position of a directive in a PTX module that is kept as text."""
 
     TOP = "top"  # before every declaration
@@ -45,11 +45,11 @@ class Where(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptDirective:
     """A directive of a module, kept as text: `.file`, `.section`, `.alias`, unknown ones."""
 
     text: str
-    where: Where
+    where: DirectivePosition
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Module:
     locations: list[Location] = field(default_factory=lambda: [Location()])
     notes: list[Finding] = field(default_factory=list, compare=False)
     options: tuple[str, ...] = ()
-    kept: list[Kept] = field(default_factory=list)
+    kept: list[KeptDirective] = field(default_factory=list)
     stage: str = ""
 
     def locate_by(self, make: Callable[[], list[Location]]) -> None:

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from intrinsics.findings import Finding, Place, SelectionError, Severity, once
 from intrinsics.mir import (
     Block,
-    Kept,
+    DirectivePosition,
+    KeptDirective,
     MachineFunction,
     MachineInstr,
     Module,
     Prototype,
     Sym,
     Variable,
-    Where,
 )
 from intrinsics.mir import Linkage as FunctionLinkage
 from intrinsics.modifiers import Space
@@ -275,7 +275,7 @@ class _Selector:
         state = self._interface(name)
         self.context.out.externals.append(prototype_of(function, name, state))
         text = f".alias {name}, {self.context.names[target]};"
-        self.context.out.kept.append(Kept(text, Where.BOTTOM))
+        self.context.out.kept.append(KeptDirective(text, DirectivePosition.BOTTOM))
 
 
 def _end(name: str) -> MachineFunction:

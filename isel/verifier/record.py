@@ -42,7 +42,7 @@ from isel.verifier.locations import place_of, symbol_spaces
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class FormFacts:
     """Facts common to all records of one form with the same packed words."""
 
     attributes: Mapping[str, Attribute]
@@ -51,9 +51,9 @@ class Known:
 
 
 @functools.cache
-def known_form(form: Form) -> Known:
+def known_form(form: Form) -> FormFacts:
     """Attributes and rules of a form without packed words."""
-    return Known(form.attributes, (), judge(form.row, form.attributes))
+    return FormFacts(form.attributes, (), judge(form.row, form.attributes))
 
 
 class _PlainFits(dict[Form, PlainFit | None]):
@@ -98,9 +98,9 @@ class RecordVerifier:
         self.target = target
         self.ptx = ptx
         self.hints = hints
-        self._known: dict[tuple[Form, tuple[tuple[str, int], ...]], Known] = {}
+        self._known: dict[tuple[Form, tuple[tuple[str, int], ...]], FormFacts] = {}
 
-    def known(self, mi: MachineInstr) -> Known:
+    def known(self, mi: MachineInstr) -> FormFacts:
         """Attributes, packed words and rules of a record."""
         if mi.row.packed_fields is None:
             return known_form(mi.form)
@@ -110,7 +110,7 @@ class RecordVerifier:
         if found is None:
             unpacked, problems = mi.row.packed_fields.unpack(words, mi.form.attributes)
             attributes = {**mi.form.attributes, **unpacked}
-            found = self._known[key] = Known(attributes, problems, judge(mi.row, attributes))
+            found = self._known[key] = FormFacts(attributes, problems, judge(mi.row, attributes))
         return found
 
     def findings(

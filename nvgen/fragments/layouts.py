@@ -23,7 +23,7 @@ from intrinsics.layouts.register_layout import FragmentLayout
 from intrinsics.layouts.register_runs import (
     LANE_BITS,
     MATRIX,
-    Block,
+    MatrixBlock,
     blocks,
     is_stmatrix_layout,
     runs,
@@ -245,7 +245,7 @@ def _matrices(
         row, column = row + down, column + along
     line, second, third = thread % MATRIX, thread // 8 % 2, thread // 16 % 2
 
-    def place_of(block: Block) -> Pointer:
+    def place_of(block: MatrixBlock) -> Pointer:
         lower, right = (second, third) if block.several else (b.const(0), b.const(0))
         if tile.major is Major.K:
             begin = row + line + lower * MATRIX

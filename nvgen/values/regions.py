@@ -26,7 +26,7 @@ _OF_A_MODULE = (ir.GlobalVariable, ir.Function)
 
 
 @dataclass(slots=True, eq=False)
-class Region:
+class OpenBlock:
     """A block of the kernel: the body, a branch or a loop; `open` until it ends."""
 
     name: str
@@ -38,11 +38,11 @@ class Regions:
     """The open blocks of the kernel, the innermost last."""
 
     def __init__(self) -> None:
-        self._open = [Region("the kernel")]
-        self._of_block: dict[ir.Block, Region] = {}
+        self._open = [OpenBlock("the kernel")]
+        self._of_block: dict[ir.Block, OpenBlock] = {}
 
     @property
-    def current(self) -> Region:
+    def current(self) -> OpenBlock:
         """The block that is being built."""
         return self._open[-1]
 
@@ -58,7 +58,7 @@ class Regions:
 
     def begin(self, name: str) -> None:
         """Begin a branch or a loop."""
-        self._open.append(Region(name, _innermost()))
+        self._open.append(OpenBlock(name, _innermost()))
 
     def end(self) -> None:
         """End the innermost branch or loop."""
@@ -68,7 +68,7 @@ class Regions:
         """Assign a basic block to the innermost branch or loop."""
         self._of_block.setdefault(block, self.current)
 
-    def of(self, value: Instruction) -> Region | None:
+    def of(self, value: Instruction) -> OpenBlock | None:
         """The block that an instruction stands in; None for one of another kernel."""
         return self._of_block.get(value.parent)
 
@@ -121,7 +121,7 @@ class PlacedBuilder(ir.IRBuilder):  # type: ignore[misc]  # llvmlite is untyped
             raise out_of_reach("a value", made[0] if made else None, region)
 
 
-def out_of_reach(what: str, made: Call | None, region: Region) -> InputError:
+def out_of_reach(what: str, made: Call | None, region: OpenBlock) -> InputError:
     """The error about a use after the block that a value was made in."""
     place = f"made at {_shown(made)}, " if made else "made "
     begun = f" that begins at {_shown(region.begun)}" if region.begun else ""

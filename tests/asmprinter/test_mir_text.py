@@ -11,9 +11,10 @@ from asmprinter.mir.reader import read_mir
 from intrinsics.findings import InputError
 from intrinsics.mir import (
     SINK,
+    DirectivePosition,
     FloatImm,
     Imm,
-    Kept,
+    KeptDirective,
     Label,
     Launch,
     Location,
@@ -25,7 +26,6 @@ from intrinsics.mir import (
     Sym,
     Text,
     Variable,
-    Where,
 )
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.targets import TARGETS
@@ -209,7 +209,7 @@ def test_directives_of_ptx_stand_in_mir():
     text = 'target sm_90a debug\nkept bottom ".alias f, g;"\n'
     module = read_mir(text)
     assert module.options == ("debug",)
-    assert module.kept == [Kept(".alias f, g;", Where.BOTTOM)]
+    assert module.kept == [KeptDirective(".alias f, g;", DirectivePosition.BOTTOM)]
     assert read_mir(print_mir(module).text) == module
 
 

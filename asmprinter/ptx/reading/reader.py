@@ -36,10 +36,10 @@ from intrinsics.findings import Finding, error_of
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     UNNAMED,
-    Kept,
+    DirectivePosition,
+    KeptDirective,
     MachineFunction,
     Module,
-    Where,
 )
 from intrinsics.modifiers import Space
 from intrinsics.targets import Target
@@ -232,8 +232,12 @@ class PtxReader(HeaderReader):
         if name == "alias":
             self._check_alias(text)
         if self.function is None or name == "alias":
-            where = Where.TOP if name == "pragma" and not self.has_begun() else Where.BOTTOM
-            self.module.kept.append(Kept(shown, where))
+            where = (
+                DirectivePosition.TOP
+                if name == "pragma" and not self.has_begun()
+                else DirectivePosition.BOTTOM
+            )
+            self.module.kept.append(KeptDirective(shown, where))
         elif shown == NOUNROLL and self._begins_labelled_block():
             self.function.blocks[-1].nounroll = True
         else:
@@ -268,8 +272,8 @@ class PtxReader(HeaderReader):
         self.files[int(match[1])] = match[2][1:-1]
         if self.function is not None:
             raise BadStatementError("ptx/syntax", "a .file inside a function", op=".file")
-        where = Where.BOTTOM if self.module.functions else Where.TOP
-        self.module.kept.append(Kept(_flat(match[0]), where))
+        where = DirectivePosition.BOTTOM if self.module.functions else DirectivePosition.TOP
+        self.module.kept.append(KeptDirective(_flat(match[0]), where))
 
     def _section(self, start: int) -> None:
         """Debug information, kept line by line."""
@@ -278,7 +282,9 @@ class PtxReader(HeaderReader):
         self.at = self.source.line_end(start) if end < 0 else end
         if end < 0:
             raise BadStatementError("ptx/syntax", "unterminated .section", op=".section")
-        self.module.kept.append(Kept(_lines(self.text[start:end]), Where.BOTTOM))
+        self.module.kept.append(
+            KeptDirective(_lines(self.text[start:end]), DirectivePosition.BOTTOM)
+        )
 
     def _definition(self, start: int) -> None:
         """A function, or a variable with its linkage."""
@@ -327,7 +333,9 @@ class PtxReader(HeaderReader):
         name = _FUNCTION_NAME.search(self.text, start, stop)
         if name is not None:
             self.spaces[name[1]] = None
-        self.module.kept.append(Kept(_lines(self.text[start : self.at]), Where.MIDDLE))
+        self.module.kept.append(
+            KeptDirective(_lines(self.text[start : self.at]), DirectivePosition.MIDDLE)
+        )
         self.not_understood("ptx/not-modelled", "a function of registers", start, op=".func")
 
     def _registers(self, text: str) -> None:
@@ -388,7 +396,7 @@ class PtxReader(HeaderReader):
         if self.function is not None:
             raise error
         self.spaces.update(dict.fromkeys(error.names, error.space))
-        self.module.kept.append(Kept(_flat(text) + ";", Where.MIDDLE))
+        self.module.kept.append(KeptDirective(_flat(text) + ";", DirectivePosition.MIDDLE))
         self.not_understood("ptx/not-modelled", "a variable of an opaque type", start)
 
     # ---- functions ---------------------------------------------------------------------------

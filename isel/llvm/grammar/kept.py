@@ -61,7 +61,7 @@ Flags = frozenset[Flag]
 ComparisonHead = tuple[Flags, IntPredicate | FloatPredicate, Type, Values]
 
 
-class Kept:
+class ParseCache:
     """The parses of pieces of text under a set of named types, each made once.
 
     It has no reference cycles, so that it is freed without the collector.
@@ -176,10 +176,10 @@ class _Reader:
         return read_value(cursor, self._scope, type), attributes
 
 
-def kept_of(scope: SymbolTable, length: int) -> Kept:
+def kept_of(scope: SymbolTable, length: int) -> ParseCache:
     """The cache for a text of `length` characters; small texts without named types share one."""
     if scope.types or length > _SMALL:
-        return Kept(scope)
+        return ParseCache(scope)
     shared = _shared()
     shared.length += length
     if shared.length > _MOST:
@@ -188,8 +188,8 @@ def kept_of(scope: SymbolTable, length: int) -> Kept:
 
 
 @functools.cache
-def _shared() -> Kept:
-    return Kept(SymbolTable())
+def _shared() -> ParseCache:
+    return ParseCache(SymbolTable())
 
 
 def _values_of_type(scope: SymbolTable, values: Memo[Type, Values], text: str) -> Values:

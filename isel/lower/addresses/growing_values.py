@@ -102,7 +102,7 @@ def loops(function: ir.Function, promises: Promises | None) -> Iterator[Loop]:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Increment:
     """A value to be stepped, and by how much each turn: bytes, if it is an address."""
 
     value: ir.Instruction
@@ -129,21 +129,21 @@ class Loop:
             if isinstance(i, ir.Cast) and self.keeps(i, _NOT_NEGATIVE)
         }
 
-    def steps(self, layout: TypeLayout) -> list[Step]:
+    def steps(self, layout: TypeLayout) -> list[Increment]:
         """The values to step; none where those are too many for the registers."""
-        found: dict[str, Step] = {}
+        found: dict[str, Increment] = {}
         for i in self.block.instructions:
             if isinstance(i, ir.GetElementPtr) and (step := self._step(i, layout)) is not None:
                 found[step.value.result or ""] = step
         steps = list(found.values())
         return steps if len(steps) <= _MOST or self._different(steps) <= _MOST else []
 
-    def _different(self, steps: list[Step]) -> int:
+    def _different(self, steps: list[Increment]) -> int:
         """How many of the values to be stepped are computed in different ways."""
         values = [step.value for step in steps]
         return len({(type(i), *map(self.expression, i.operands())) for i in values})
 
-    def _step(self, i: ir.GetElementPtr, layout: TypeLayout) -> Step | None:
+    def _step(self, i: ir.GetElementPtr, layout: TypeLayout) -> Increment | None:
         if not isinstance(i.type, PointerType) or i.type.address_space not in _SPACES:
             return None
         if self.maker(i.base) is not None:
@@ -158,7 +158,7 @@ class Loop:
             if growth is None:
                 return self._of_index(index) if len(walked) == 1 else None
             by += size * growth
-        return Step(i, by) if by else None
+        return Increment(i, by) if by else None
 
     def _of_wide(self, index: llvm.Value, i: ir.GetElementPtr) -> _Growth:
         """What an index grows by as it is added to an address: a narrow one is extended first.
@@ -180,7 +180,7 @@ class Loop:
             return self.growth(made.operand)
         return None
 
-    def _of_index(self, index: llvm.Value) -> Step | None:
+    def _of_index(self, index: llvm.Value) -> Increment | None:
         """What an index extends, if that takes more than a counter."""
         made = self.maker(index)
         if not isinstance(made, ir.Cast) or made.opcode not in _EXTENSIONS:
@@ -189,7 +189,7 @@ class Loop:
         if not isinstance(inner, ir.BinaryOp) or not self._is_long(inner):
             return None
         growth = self.growth(made.operand)
-        return Step(inner, growth) if growth else None
+        return Increment(inner, growth) if growth else None
 
     def _is_long(self, i: ir.BinaryOp) -> bool:
         """Whether one operand of an operation is the result of another one, of this loop."""

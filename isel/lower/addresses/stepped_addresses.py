@@ -13,7 +13,7 @@ from isel.llvm import values as llvm
 from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import I8, I64, IntType
 from isel.llvm.vocabulary import Opcode
-from isel.lower.addresses.growing_values import Loop, Promises, Step, factor, loops
+from isel.lower.addresses.growing_values import Increment, Loop, Promises, factor, loops
 from isel.lower.addresses.index_sums import is_sum
 from isel.lower.rewriter import NONE, FreshNames, number
 
@@ -143,7 +143,9 @@ def _folded(i: ir.BinaryOp, lhs: llvm.Value, rhs: llvm.Value) -> llvm.Value | No
     return None if left is None or times is None else number(i.type, left * times)
 
 
-def _body(loop: Loop, steps: list[Step], start: _Start, names: FreshNames) -> list[ir.Instruction]:
+def _body(
+    loop: Loop, steps: list[Increment], start: _Start, names: FreshNames
+) -> list[ir.Instruction]:
     """The instructions of a loop: phis first, then all that is not stepped, then the steps."""
     gone = {step.value.result for step in steps}
     nexts = [_next(step, names) for step in steps]
@@ -159,7 +161,7 @@ def _body(loop: Loop, steps: list[Step], start: _Start, names: FreshNames) -> li
     return [*phis, *kept, *nexts, last]
 
 
-def _next(step: Step, names: FreshNames) -> ir.Instruction:
+def _next(step: Increment, names: FreshNames) -> ir.Instruction:
     """What a value is in the next turn."""
     value = step.value
     this = llvm.Local(value.result or "", value.type)

@@ -15,7 +15,14 @@ from dataclasses import replace
 from asmprinter.ptx.headers import signature
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import Kept, MachineFunction, Module, Prototype, Variable, Where
+from intrinsics.mir import (
+    DirectivePosition,
+    KeptDirective,
+    MachineFunction,
+    Module,
+    Prototype,
+    Variable,
+)
 from intrinsics.targets import PTX_VERSIONS, Ptx, Target
 from isel.diagnostics import Unselectable
 
@@ -106,7 +113,7 @@ def add_assembly(out: Module, found: ModuleAssembly, lines: Sequence[str]) -> No
     if found.module is None:
         if lines:
             _check_whole("\n".join(lines))
-            out.kept.insert(0, Kept("\n".join(lines), Where.TOP))
+            out.kept.insert(0, KeptDirective("\n".join(lines), DirectivePosition.TOP))
         return
     module = found.module
     ours = {v.name for v in out.variables} | {f.name for f in out.functions}

@@ -32,7 +32,7 @@ _FARTHEST = 1 << 23
 """Offsets of fewer bytes than that stand in an instruction of the machine."""
 
 
-class Step(NamedTuple):  # which hashes faster than a dataclass: it is a key again and again
+class ScaledIndex(NamedTuple):  # which hashes faster than a dataclass: it is a key again and again
     """`size` times an index (`operand`) of `width` bits, extended by its sign or with zeros.
 
     A size below 0 leads down.
@@ -53,7 +53,7 @@ def get_element_ptr(state: FunctionState, i: ir.GetElementPtr) -> None:
     bits = state.layout.pointer_bits(i.type.address_space)
     small = _in_small_object(state, i)
     offset = 0
-    steps: list[Step] = []
+    steps: list[ScaledIndex] = []
     for size, index, field in walk_indices(state.layout, i.element_type, i.indices):
         if not size:
             offset += field
@@ -82,22 +82,22 @@ def _in_small_object(state: FunctionState, i: ir.GetElementPtr) -> bool:
 
 def _split(
     state: FunctionState, size: int, value: llvm.Value, bits: int, small: bool
-) -> tuple[list[Step], int]:
+) -> tuple[list[ScaledIndex], int]:
     """What an index steps over, without the constants that are added in it, and their bytes."""
     op, width = _index(state, elements(state, value)[0][0], value.type)
-    whole = Step(size, op, width)
+    whole = ScaledIndex(size, op, width)
     half, signed = state.halves.get(op, (op, True)) if type(op) is int else (op, True)
     if half == op or not width == bits == 64:
         return _without_numbers(state, whole, bits, small)
-    steps, constant = _without_numbers(state, Step(size, half, 32, signed), bits, small)
+    steps, constant = _without_numbers(state, ScaledIndex(size, half, 32, signed), bits, small)
     # A product of the half is one instruction, the half itself needs to be converted again.
     is_product = 1 < size < 1 << 31
     return (steps, constant) if constant or is_product else ([whole], 0)
 
 
 def _without_numbers(
-    state: FunctionState, step: Step, bits: int, small: bool
-) -> tuple[list[Step], int]:
+    state: FunctionState, step: ScaledIndex, bits: int, small: bool
+) -> tuple[list[ScaledIndex], int]:
     """A step, or those over both parts of a sum one of which has a number; and the numbers' bytes.
 
     `(x + 1) + row` becomes steps over x and over row: its neighbours have them too.
@@ -116,14 +116,14 @@ def _without_numbers(
     return [part for part, _ in parts], constant + more
 
 
-def _holds_extended(step: Step, found: Sum | Added, bits: int) -> bool:
+def _holds_extended(step: ScaledIndex, found: Sum | Added, bits: int) -> bool:
     """Whether a sum of an index's width is one of what its parts are extended to."""
     return step.width == bits or (found.signed if step.signed else found.unsigned)
 
 
 def _without_number(
-    state: FunctionState, step: Step, bits: int, *, small: bool = False
-) -> tuple[Step, int]:
+    state: FunctionState, step: ScaledIndex, bits: int, *, small: bool = False
+) -> tuple[ScaledIndex, int]:
     """`number ± base` without the number, if extending the sum is adding the extended parts.
 
     In a `small` object it is: a sum with a small number that overflows is nearly 2**31, or minus
@@ -136,14 +136,14 @@ def _without_number(
     holds = (small and step.signed and step.width == 32) or _holds_extended(step, found, bits)
     if not holds or abs(step.size * number) >= _FARTHEST:
         return step, 0
-    base = Step(found.sign * step.size, found.base, step.width, step.signed)
+    base = ScaledIndex(found.sign * step.size, found.base, step.width, step.signed)
     return base, step.size * number
 
 
 def _compute(
     state: FunctionState,
     i: ir.GetElementPtr,
-    steps: list[Step],
+    steps: list[ScaledIndex],
     offset: int,
     bits: int,
 ) -> None:
@@ -205,7 +205,7 @@ def _vector_of_addresses(state: FunctionState, i: ir.GetElementPtr, type_: Vecto
             if isinstance(step, Imm):
                 constant += size * step.value
             elif size:
-                base = _step(state, base, Step(size, step, width), bits)
+                base = _step(state, base, ScaledIndex(size, step, width), bits)
         found.append(base)
         if constant:
             add = typed("add.int", SIGNED[bits])
@@ -227,7 +227,7 @@ def _column(state: FunctionState, value: llvm.Value, lanes: int) -> list[Scalar]
 def _follow(
     state: FunctionState,
     i: ir.GetElementPtr,
-    steps: list[Step],
+    steps: list[ScaledIndex],
     offset: int,
     bits: int,
 ) -> None:
@@ -265,7 +265,7 @@ def _constant_step(state: FunctionState, i: ir.GetElementPtr, offset: int, bits:
     state.emit(typed("add.int", SIGNED[bits]), result, before.base, Imm(address.offset))
 
 
-def _moved_on(state: FunctionState, base: Reg, steps: list[Step], bits: int) -> Reg:
+def _moved_on(state: FunctionState, base: Reg, steps: list[ScaledIndex], bits: int) -> Reg:
     """base + the steps; the one that the entry block has added to this base already comes first."""
     if len(steps) > 1:
         steps = sorted(steps, key=lambda step: (base, step, bits) not in state.kept)
@@ -274,7 +274,7 @@ def _moved_on(state: FunctionState, base: Reg, steps: list[Step], bits: int) -> 
     return base
 
 
-def _step(state: FunctionState, base: Reg, step: Step, bits: int) -> Reg:
+def _step(state: FunctionState, base: Reg, step: ScaledIndex, bits: int) -> Reg:
     """base ± size * index, in pointer width; the index is extended or truncated to it."""
     place = base, step, bits
     found = state.scaled.get(place) or state.kept.get(place)
@@ -282,7 +282,9 @@ def _step(state: FunctionState, base: Reg, step: Step, bits: int) -> Reg:
         return found
     index_bits = container(step.width)
     extended = extend(state, step.operand, step.width, signed=step.signed)
-    step_of = Step(abs(step.size), state.reg(extended, BITS[index_bits]), index_bits, step.signed)
+    step_of = ScaledIndex(
+        abs(step.size), state.reg(extended, BITS[index_bits]), index_bits, step.signed
+    )
     product = step_of, bits
     scaled = state.scaled.get(product) or state.kept.get(product)
     if scaled is None:
@@ -292,7 +294,7 @@ def _step(state: FunctionState, base: Reg, step: Step, bits: int) -> Reg:
     return result
 
 
-def _scaled(state: FunctionState, step: Step, bits: int) -> Reg:
+def _scaled(state: FunctionState, step: ScaledIndex, bits: int) -> Reg:
     """size * index, in pointer width; of half a register in one instruction."""
     size, reg = step.size, step.operand
     assert type(reg) is int

@@ -10,7 +10,7 @@ import functools
 
 from intrinsics.findings import Finding, Severity
 from intrinsics.limits import CONSTANT_BYTES
-from intrinsics.mir import Export, Kept, Variable, Where
+from intrinsics.mir import DirectivePosition, Export, KeptDirective, Variable
 from intrinsics.modifiers import Space
 from isel.diagnostics import Unselectable
 from isel.llvm import ir
@@ -88,7 +88,7 @@ class Variables:
         if variable.name in self.references:
             kind = self.references[variable.name]
             text = f".global .{kind} {self.context.names[variable.name]};"
-            self.context.out.kept.append(Kept(text, Where.TOP))
+            self.context.out.kept.append(KeptDirective(text, DirectivePosition.TOP))
             return
         _check_home(variable)
         space = SPACES.get(variable.address_space) or Space.GLOBAL

@@ -30,7 +30,7 @@ from isel.verifier.descriptors import (
 )
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.constants import Constants
-from isel.verifier.descriptors.instruction import Use, Word
+from isel.verifier.descriptors.instruction import InstructionDescriptor, MmaQualifiers
 from isel.verifier.locations import place_of
 from isel.verifier.rule import VerifierRule
 
@@ -66,7 +66,7 @@ class _Judge:
         self._sized = {variable.name for variable in variables if variable.size}
         self._least = min((self._aligns[name] for name in self._sized), default=alignment.MOST)
         self.here = (0, 0)
-        self._judged: dict[Word, tuple[Breach, ...]] = {}
+        self._judged: dict[InstructionDescriptor, tuple[Breach, ...]] = {}
 
     @functools.cached_property
     def constants(self) -> Constants:
@@ -107,7 +107,7 @@ class _Judge:
         if use is None:
             return
         bits = self.known(mi["idesc"])
-        word = Word(bits, use)
+        word = InstructionDescriptor(bits, use)
         breaches = self._judged.get(word)
         if breaches is None:  # most multiplies of a kernel are alike
             breaches = self._judged[word] = tuple(instruction.judge(bits, use))
@@ -125,7 +125,7 @@ class _Judge:
             for breach in operands.judge_zero_mask(self.known(mi["zero_mask"]), word):
                 yield "zero_mask", breach
 
-    def _use(self, mi: MachineInstr) -> Use | None:
+    def _use(self, mi: MachineInstr) -> MmaQualifiers | None:
         """The qualifiers of an MMA beside its descriptors; None for an undocumented form."""
         attributes = mi.attributes()
         kind, group, scale = (
@@ -137,7 +137,7 @@ class _Judge:
             return None
         if kind not in DENSE_K or "lut" in mi.form.index:
             return None
-        return Use(
+        return MmaQualifiers(
             kind,
             2 if group is CtaGroup.TWO else 1,
             self.module.target,

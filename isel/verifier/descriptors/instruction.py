@@ -146,7 +146,7 @@ SCALE_ID = VerifierRule(
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class MmaQualifiers:
     """The qualifiers of an MMA beside its instruction descriptor.
 
     `group` is the number of its CTAs.
@@ -168,11 +168,11 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class InstructionDescriptor:
     """An instruction descriptor, field by field; None for a field that is not known."""
 
     bits: KnownBits
-    use: Use
+    use: MmaQualifiers
 
     @property
     def m(self) -> int | None:
@@ -219,9 +219,9 @@ class Word:
         return what if whole is None else f"{what} in {whole:#x}"
 
 
-def judge(bits: KnownBits, use: Use) -> Iterator[Breach]:
+def judge(bits: KnownBits, use: MmaQualifiers) -> Iterator[Breach]:
     """The breaches of an MMA's instruction descriptor."""
-    word = Word(bits, use)
+    word = InstructionDescriptor(bits, use)
     for check in _CHECKS:
         yield from check(word)
 
@@ -229,13 +229,13 @@ def judge(bits: KnownBits, use: Use) -> Iterator[Breach]:
 # ---- bits ------------------------------------------------------------------------------------
 
 
-def _reserved(word: Word) -> Iterator[Breach]:
+def _reserved(word: InstructionDescriptor) -> Iterator[Breach]:
     if found := reserved_bits(word.bits.value, word.use.kind):
         places = [str(i) for i in range(32) if found >> i & 1]
         yield Breach(RESERVED, word.shown(f"bit{'s' * (len(places) > 1)} {', '.join(places)}"))
 
 
-def _sparsity(word: Word) -> Iterator[Breach]:
+def _sparsity(word: InstructionDescriptor) -> Iterator[Breach]:
     said = word.bits.field(2, 1)
     if said is None or bool(said) is word.use.sparse:
         return
@@ -243,7 +243,7 @@ def _sparsity(word: Word) -> Iterator[Breach]:
     yield Breach(SPARSITY, word.shown(got), f"bit 2 {'set' if word.use.sparse else 'zero'}")
 
 
-def _flags(word: Word) -> Iterator[Breach]:
+def _flags(word: InstructionDescriptor) -> Iterator[Breach]:
     use = word.use
     if use.kind is MmaKind.I8:
         for name, bit in (("A", 13), ("B", 14)):
@@ -255,7 +255,7 @@ def _flags(word: Word) -> Iterator[Breach]:
         yield Breach(MAX_SHIFT, word.shown(f"maximum shift {(0, 8, 16, 32)[shift]}"))
 
 
-def _selector(word: Word) -> Iterator[Breach]:
+def _selector(word: InstructionDescriptor) -> Iterator[Breach]:
     use, selector = word.use, word.bits.field(0, 2)
     if use.scaled or not selector:
         return
@@ -268,7 +268,7 @@ def _selector(word: Word) -> Iterator[Breach]:
 # ---- types -----------------------------------------------------------------------------------
 
 
-def _types(word: Word) -> Iterator[Breach]:
+def _types(word: InstructionDescriptor) -> Iterator[Breach]:
     kind = word.use.kind
     for name, first, width in (("A", 7, 3), ("B", 10, 2 if kind in FP4_KINDS else 3)):
         yield from _type(word, INPUT_TYPE, name, INPUT_CODES[kind], first, width)
@@ -281,8 +281,8 @@ def _types(word: Word) -> Iterator[Breach]:
 
 
 def _type(
-    word: Word, rule: VerifierRule, name: str, codes: dict[int, ElementType], first: int,
-    width: int,
+    word: InstructionDescriptor, rule: VerifierRule, name: str, codes: dict[int, ElementType],
+    first: int, width: int,
 ) -> Iterator[Breach]:  # fmt: skip
     code = word.bits.field(first, width)
     if code is None or code in codes:
@@ -302,7 +302,7 @@ def _type(
 # ---- shape -----------------------------------------------------------------------------------
 
 
-def _shape(word: Word) -> Iterator[Breach]:
+def _shape(word: InstructionDescriptor) -> Iterator[Breach]:
     use, m, n = word.use, word.m, word.n
     where = f"{use.kind.value}, cta_group::{use.group}"
     where += (", ws" if use.ws else "") + (", sparse" if use.sparse else "")
@@ -321,11 +321,11 @@ def _shape(word: Word) -> Iterator[Breach]:
         yield Breach(ASHIFT, word.shown(f"M={m}"))
 
 
-def _is_transposed_bytes(word: Word) -> bool:
+def _is_transposed_bytes(word: InstructionDescriptor) -> bool:
     return word.b is not None and word.b.bits == 8 and word.is_set(16)
 
 
-def _transpose(word: Word) -> Iterator[Breach]:
+def _transpose(word: InstructionDescriptor) -> Iterator[Breach]:
     use = word.use
     for name, bit, type_ in (("A", 15, word.a), ("B", 16, word.b)):
         if not word.is_set(bit):
@@ -338,7 +338,7 @@ def _transpose(word: Word) -> Iterator[Breach]:
             yield Breach(TRANSPOSE_NARROW, word.shown(f"{name} {type_.value}, MN-major"))
 
 
-def _k96(word: Word) -> Iterator[Breach]:
+def _k96(word: InstructionDescriptor) -> Iterator[Breach]:
     use, m = word.use, word.m
     if not word.k96:
         return
@@ -358,7 +358,7 @@ def _k96(word: Word) -> Iterator[Breach]:
 # ---- scale factors ---------------------------------------------------------------------------
 
 
-def _scales(word: Word) -> Iterator[Breach]:
+def _scales(word: InstructionDescriptor) -> Iterator[Breach]:
     kind, code = word.use.kind, word.bits.field(23, 1)
     if not word.use.scaled:
         return
@@ -374,7 +374,7 @@ def _scales(word: Word) -> Iterator[Breach]:
         yield from _scale_id(word, name, word.bits.field(first, 2))
 
 
-def _scale_id(word: Word, name: str, number: int | None) -> Iterator[Breach]:
+def _scale_id(word: InstructionDescriptor, name: str, number: int | None) -> Iterator[Breach]:
     kind, size = word.use.kind, word.use.scale_vec
     if not number or kind is MmaKind.MXF8F6F4:
         return
@@ -392,7 +392,7 @@ def _scale_id(word: Word, name: str, number: int | None) -> Iterator[Breach]:
         yield Breach(SCALE_ID, got, "0 or 2")
 
 
-_CHECKS: tuple[Callable[[Word], Iterator[Breach]], ...] = (
+_CHECKS: tuple[Callable[[InstructionDescriptor], Iterator[Breach]], ...] = (
     _reserved, _sparsity, _types, _shape, _transpose, _flags, _selector, _k96, _scales,
 )  # fmt: skip
 

@@ -18,7 +18,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.row import Numbers
 from isel.verifier.descriptors.breach import Breach
-from isel.verifier.descriptors.instruction import Word
+from isel.verifier.descriptors.instruction import InstructionDescriptor
 from isel.verifier.rule import VerifierRule
 
 _LANES = "Tensor Memory Addressing"
@@ -98,7 +98,9 @@ _WIDTHS = {
 """Columns of one repetition of a shape."""
 
 
-def judge_matrix_address(bits: KnownBits, word: Word, name: str) -> Iterator[Breach]:
+def judge_matrix_address(
+    bits: KnownBits, word: InstructionDescriptor, name: str
+) -> Iterator[Breach]:
     """The breaches of the address of D, or of an A in tensor memory."""
     number, m = bits.field(0, 32), word.m
     if number is None or m is None or word.use.ws:
@@ -115,19 +117,19 @@ def judge_matrix_address(bits: KnownBits, word: Word, name: str) -> Iterator[Bre
             yield Breach(BOUNDS, f"d: columns {where.column}..{last}", f"columns 0..{COLUMNS - 1}")
 
 
-def _width(word: Word, m: int, n: int) -> int:
+def _width(word: InstructionDescriptor, m: int, n: int) -> int:
     """Columns of D: layout B has the second half of them in the upper lanes."""
     return n // 2 if word.use.group == 2 and m == 128 and not word.use.sparse else n
 
 
-def _lanes(word: Word, m: int) -> tuple[int, ...]:
+def _lanes(word: InstructionDescriptor, m: int) -> tuple[int, ...]:
     """The lanes at which D or A may begin: layouts of half the lanes (C and F) at 16 too."""
     use = word.use
     half = m == 64 if use.group == 1 else (m == 128 and use.sparse)
     return (0, 16) if half else (0,)
 
 
-def judge_zero_mask(bits: KnownBits, word: Word) -> Iterator[Breach]:
+def judge_zero_mask(bits: KnownBits, word: InstructionDescriptor) -> Iterator[Breach]:
     """The breaches of the zero-column mask of a weight-stationary MMA."""
     number = bits.number
     if number is None:

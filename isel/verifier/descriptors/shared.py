@@ -21,7 +21,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import FP4_KINDS, MmaKind
 from intrinsics.targets import Feature, Target
 from isel.verifier.descriptors.breach import Breach
-from isel.verifier.descriptors.instruction import Word
+from isel.verifier.descriptors.instruction import InstructionDescriptor
 from isel.verifier.rule import VerifierRule
 
 _TABLE = "Shared memory descriptor (Table 40)"
@@ -183,7 +183,7 @@ def _fixed(descriptor: Descriptor) -> Iterator[Breach]:
 # ---- a matrix of an MMA ----------------------------------------------------------------------
 
 
-def judge_matrix(descriptor: Descriptor, word: Word) -> Iterator[Breach]:
+def judge_matrix(descriptor: Descriptor, word: InstructionDescriptor) -> Iterator[Breach]:
     """The breaches of the layout of A or B that its descriptor gives."""
     transposed = word.bits.field(15 if descriptor.name == "a" else 16, 1)
     swizzle = descriptor.swizzle
@@ -205,7 +205,9 @@ def judge_matrix(descriptor: Descriptor, word: Word) -> Iterator[Breach]:
         yield from _layout(descriptor, word, Major.MN if transposed else Major.K, swizzle)
 
 
-def _layout(descriptor: Descriptor, word: Word, major: Major, swizzle: Swizzle) -> Iterator[Breach]:
+def _layout(
+    descriptor: Descriptor, word: InstructionDescriptor, major: Major, swizzle: Swizzle
+) -> Iterator[Breach]:
     """Strides that let parts of the matrix overlap."""
     tile = _tile(descriptor.name, word, major)
     lbo, sbo = descriptor.strides
@@ -220,7 +222,7 @@ def _layout(descriptor: Descriptor, word: Word, major: Major, swizzle: Swizzle) 
             yield Breach(LAYOUT, got, problem.expected, text=problem.text, hint=problem.hint)
 
 
-def _tile(name: str, word: Word, major: Major) -> Tile | None:
+def _tile(name: str, word: InstructionDescriptor, major: Major) -> Tile | None:
     """The part of A or B in each CTA: half of the rows of A, and of B, for a pair."""
     size, type_ = (word.m, word.a) if name == "a" else (word.n, word.b)
     use = word.use

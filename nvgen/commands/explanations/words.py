@@ -37,7 +37,7 @@ def idesc(question: Question) -> Fields:
 
 def _nowhere(word: int, kind: MmaKind) -> Fields:
     """What is wrong with an instruction descriptor for every MMA of its kind."""
-    from isel.verifier.descriptors.instruction import RESERVED, Use, judge
+    from isel.verifier.descriptors.instruction import RESERVED, MmaQualifiers, judge
 
     sparse, target = bool(word >> 2 & 1), TARGETS["sm_103a"]
     forms = (
@@ -46,7 +46,9 @@ def _nowhere(word: int, kind: MmaKind) -> Fields:
     found = [
         {
             breach.rule: breach
-            for breach in judge(exactly(word), Use(kind, group, target, ws=ws, sparse=sparse))
+            for breach in judge(
+                exactly(word), MmaQualifiers(kind, group, target, ws=ws, sparse=sparse)
+            )
             if breach.rule is not RESERVED and breach.rule.severity is Severity.ERROR
         }
         for group, ws in forms

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.sim.races.scopes import Flag
+from nvgen.sim.races.scopes import LocationReleases
 from nvgen.sim.races.shadow import Shadow
 
 Bytes = NDArray[np.uint8]
@@ -32,7 +32,7 @@ class Before:
 
     data: Bytes
     epoch: int
-    flag: Flag | None
+    flag: LocationReleases | None
 
 
 @dataclass(slots=True, eq=False)
@@ -48,17 +48,19 @@ class Earlier:
         flags, epochs = self.shadow.flags, self.shadow.writes.epochs
         for offset in offsets.reshape(-1).tolist():
             flag = flags.get(offset)
-            before = Flag(dict(flag.releases)) if flag is not None else None
+            before = LocationReleases(dict(flag.releases)) if flag is not None else None
             data = held[offset : offset + size].copy()
             self._kept[offset] = Before(data, int(epochs[offset]), before)
 
-    def put(self, found: Bytes, offsets: Places, lanes: Threads) -> dict[int, Flag | None]:
+    def put(
+        self, found: Bytes, offsets: Places, lanes: Threads
+    ) -> dict[int, LocationReleases | None]:
         """Put earlier values in the place of some that loads by these lanes have `found`, a row
         for each.
 
         What had been released where they were, by the number of the load.
         """
-        late: dict[int, Flag | None] = {}
+        late: dict[int, LocationReleases | None] = {}
         chosen: dict[int, Before | None] = {}
         places = offsets.reshape(-1)
         for number, offset in enumerate(places.tolist() if self._kept else ()):

@@ -36,7 +36,7 @@ from nvgen.sim.races.clock_columns import Columns
 from nvgen.sim.races.epochs import Sites
 from nvgen.sim.races.scopes import (
     Clusters,
-    Flag,
+    LocationReleases,
     Observed,
     Reach,
     Released,
@@ -300,7 +300,13 @@ class Clocks:
             mine.released[lane] = alike[id(before)]
 
     def observe_flag(
-        self, strand: StrandPart, lanes: int, flag: Flag, reach: Reach, *, acquires: bool
+        self,
+        strand: StrandPart,
+        lanes: int,
+        flag: LocationReleases,
+        reach: Reach,
+        *,
+        acquires: bool,
     ) -> None:
         """Record that threads read a released value, by a strong read of that reach."""
         cta = strand.warp.cta.number

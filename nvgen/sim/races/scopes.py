@@ -88,7 +88,7 @@ def within(observed: Observed, reach: Reach) -> Clock | None:
 
 
 @dataclass(slots=True, eq=False)
-class Flag:
+class LocationReleases:
     """The clocks released by strong writes to one location, by the writer's CTA and scope."""
 
     releases: dict[tuple[int, Reach], Clock] = field(default_factory=dict)

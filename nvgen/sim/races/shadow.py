@@ -41,10 +41,10 @@ from nvgen.sim.races.epochs import (
 from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.indices import Index, as_table, index_of, numbers_of
 from nvgen.sim.races.report import NOTHING_BETWEEN, Between, race, unstarted
-from nvgen.sim.races.scopes import Flag, Reach
+from nvgen.sim.races.scopes import LocationReleases, Reach
 from nvgen.sim.races.tensor_fences import missing_fence, unfenced
 
-NOTHING_ELSE: Mapping[int, Flag | None] = MappingProxyType({})
+NOTHING_ELSE: Mapping[int, LocationReleases | None] = MappingProxyType({})
 
 CELLS = "cells"
 """The unit of tensor memory."""
@@ -159,7 +159,7 @@ class Shadow:
     home: int = -1
     owner: int = -1
     names: Mapping[int, str] = field(default_factory=dict)  # of what begins at an offset
-    flags: dict[int, Flag] = field(default_factory=dict)  # by offset
+    flags: dict[int, LocationReleases] = field(default_factory=dict)  # by offset
 
     @classmethod
     def of(
@@ -375,7 +375,7 @@ class Shadow:
 
     def observe(
         self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order, reach: Reach, *,
-        instead: Mapping[int, Flag | None] = NOTHING_ELSE,
+        instead: Mapping[int, LocationReleases | None] = NOTHING_ELSE,
     ) -> None:  # fmt: skip
         """Record that threads read what others may have released here.
 
@@ -403,7 +403,7 @@ class Shadow:
                 actor, lane, reach, releases=order.releases, alone=alone
             )
             if found:
-                self.flags.setdefault(offset, Flag()).add(actor.warp.cta.number, found)
+                self.flags.setdefault(offset, LocationReleases()).add(actor.warp.cta.number, found)
 
     def exchange(
         self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order, reach: Reach

@@ -45,7 +45,7 @@ RULES = (*NOT_FILLED.values(), ANOTHER)
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class CollectorUse:
     """An MMA's use of one collector buffer: fill, use, lastuse or discard."""
 
     buffer: str
@@ -65,7 +65,7 @@ class Usage:
         return f".collector::{self.buffer}::{self.op}"
 
 
-def usages(mi: MachineInstr) -> list[Usage]:
+def usages(mi: MachineInstr) -> list[CollectorUse]:
     """The uses of collector buffers by an MMA, explicit or by default."""
     attributes = mi.attributes()
     if "collector_ws" in attributes or mi.row.id.startswith("tcgen05.mma.ws"):
@@ -74,7 +74,7 @@ def usages(mi: MachineInstr) -> list[Usage]:
         names = [attributes.get("collector_a") or "collector::a::discard"]
         names += [b] if (b := attributes.get("collector_b")) else []
     parts = (str(getattr(name, "value", name)).split("::") for name in names)
-    return [Usage(buffer, op) for _, buffer, op in parts]
+    return [CollectorUse(buffer, op) for _, buffer, op in parts]
 
 
 def check(report: Report) -> None:
@@ -105,7 +105,9 @@ _FEWEST, _STATES = 3, 4000
 class _Buffer:
     """One buffer in the flow of one role; `used` has the use by each record."""
 
-    def __init__(self, report: Report, role: Role, buffer: str, used: dict[int, Usage]) -> None:
+    def __init__(
+        self, report: Report, role: Role, buffer: str, used: dict[int, CollectorUse]
+    ) -> None:
         self.report = report
         self.role = role
         self.buffer = buffer
@@ -114,7 +116,7 @@ class _Buffer:
         self.events = {e.index: e for e in role.events() if e.kind is Kind.MULTIPLY}
         self.names = self._names()
         self.judged: set[tuple[_State, int]] = set()
-        self.reads: list[tuple[_State, Event, Usage]] = []
+        self.reads: list[tuple[_State, Event, CollectorUse]] = []
 
     def check(self) -> None:
         """Walk every CFG path, and check each use against the state of the buffer."""
@@ -189,7 +191,7 @@ class _Buffer:
 
         return step
 
-    def _judge(self, state: _State, event: Event, usage: Usage, path: str) -> None:
+    def _judge(self, state: _State, event: Event, usage: CollectorUse, path: str) -> None:
         status, index = state
         if status is _Status.FILLED and index != _NO_RECORD:
             self._compare(index, event)

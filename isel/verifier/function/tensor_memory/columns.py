@@ -12,7 +12,7 @@ from isel.verifier.function.events import TENSOR_USES, Event, Kind
 from isel.verifier.function.flow.values import Loaded, Symbol, Where
 from isel.verifier.function.report import Report
 from isel.verifier.function.tensor_memory.allocation import Slot, slot_of
-from isel.verifier.function.tensor_memory.extents import Region, place_of, regions
+from isel.verifier.function.tensor_memory.extents import ColumnRange, place_of, regions
 from isel.verifier.function.tensor_memory.matrices import shape_of
 from isel.verifier.function.tensor_memory.widths import lane_alignment
 from isel.verifier.rule import VerifierRule
@@ -104,7 +104,7 @@ def _is_slot(place: Where | None, slot: Slot) -> bool:
     return place is not None and place.meets(Where(Symbol(slot.variable), slot.offset))
 
 
-def _inside(report: Report, event: Event, region: Region, columns: int, alloc: int) -> None:
+def _inside(report: Report, event: Event, region: ColumnRange, columns: int, alloc: int) -> None:
     if region.column >= 0 and region.column + region.count <= columns:
         return
     report.add(
@@ -115,7 +115,7 @@ def _inside(report: Report, event: Event, region: Region, columns: int, alloc: i
     )
 
 
-def _name(region: Region) -> str:
+def _name(region: ColumnRange) -> str:
     return getattr(region.base, "variable", getattr(region.base, "name", ""))
 
 

@@ -29,7 +29,7 @@ from isel.verifier.function.tensor_memory.widths import (
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class ColumnRange:
     """`count` columns from `column` on, in the lanes of the mask `lanes`, relative to the address
     `base`.
 
@@ -44,7 +44,7 @@ class Region:
     count: int
     writes: bool = False
 
-    def overlaps(self, other: Region) -> bool:
+    def overlaps(self, other: ColumnRange) -> bool:
         """Whether both certainly have a cell in common."""
         return (
             self.base == other.base
@@ -61,7 +61,7 @@ def _columns(first: int, count: int) -> str:
     return f"column {first}" if count == 1 else f"columns {first} to {first + count - 1}"
 
 
-def regions(event: Event) -> list[Region]:
+def regions(event: Event) -> list[ColumnRange]:
     """The regions that an event accesses, where they are known."""
     match event.kind:
         case Kind.TENSOR_LOAD | Kind.TENSOR_STORE:
@@ -77,7 +77,7 @@ def regions(event: Event) -> list[Region]:
 
 def _at(
     event: Event, operand: str, name: str, count: int, lanes: int, *, writes: bool = False
-) -> list[Region]:
+) -> list[ColumnRange]:
     """The region at an operand's address; `lanes` count from the address's lane."""
     place = place_of(event.value(operand))
     if place is None:
@@ -86,7 +86,7 @@ def _at(
     if name in SCALES:
         lane &= 0x3FFF  # the upper two bits are the scale factor id
     shifted = lanes << min(max(lane, 0), 128) & ALL_LANES if lanes != ALL_LANES else lanes
-    return [Region(name, base, lane, shifted, column, count, writes)]
+    return [ColumnRange(name, base, lane, shifted, column, count, writes)]
 
 
 def place_of(value: Value | None) -> tuple[Loaded | Parameter, int, int] | None:
@@ -104,7 +104,7 @@ def place_of(value: Value | None) -> tuple[Loaded | Parameter, int, int] | None:
 # ---- ld and st -------------------------------------------------------------------------------
 
 
-def _moved(event: Event) -> Iterator[Region]:
+def _moved(event: Event) -> Iterator[ColumnRange]:
     count = moved_columns(event.mi.form)
     if not count:
         return
@@ -117,8 +117,9 @@ def _moved(event: Event) -> Iterator[Region]:
     split = event.mi.get("half_split")
     if isinstance(split, Imm):
         yield from (
-            Region(f"{name}'s second half", r.base, r.lane, r.lanes, r.column + split.value, count,
-                   writes)
+            ColumnRange(
+                f"{name}'s second half", r.base, r.lane, r.lanes, r.column + split.value, count,
+                writes)
             for r in found
         )  # fmt: skip
 
@@ -126,7 +127,7 @@ def _moved(event: Event) -> Iterator[Region]:
 # ---- cp --------------------------------------------------------------------------------------
 
 
-def _copied(event: Event) -> list[Region]:
+def _copied(event: Event) -> list[ColumnRange]:
     shape = event.mi.form.attributes.get("shape")
     if not isinstance(shape, CopyShape):
         return []
@@ -140,7 +141,7 @@ SCALES = ("scale A", "scale B")
 """Names of the regions of scale factors."""
 
 
-def _multiplied(event: Event) -> Iterator[Region]:
+def _multiplied(event: Event) -> Iterator[ColumnRange]:
     shape = shape_of(event)
     if shape is None:
         return

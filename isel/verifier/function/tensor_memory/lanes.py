@@ -41,7 +41,7 @@ RULES = (UNIFORM_ADDRESS, LANE_QUARTER)
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class LaneAccess:
     """An access of a warp (its number in the CTA) that begins at a lane.
 
     `doubtful` if that is a guess.
@@ -91,13 +91,13 @@ def check(report: Report) -> None:
                 got = f"offsets {address.offset[0]:#x}, {address.offset[1]:#x}, …"
                 report.add(UNIFORM_ADDRESS, event.index, got=got)
             elif address.offset is not None and isinstance(address.base, Loaded | None):
-                wrong.append(Access(event.index, event.mi, warp, address.offset >> 16 & 0xFFFF))
+                wrong.append(LaneAccess(event.index, event.mi, warp, address.offset >> 16 & 0xFFFF))
     strayed(report, wrong)
 
 
-def strayed(report: Report, accesses: Iterable[Access]) -> None:
+def strayed(report: Report, accesses: Iterable[LaneAccess]) -> None:
     """Report the accesses outside of the warp's lanes; for each record the most certain one."""
-    worst: dict[int, Access] = {}
+    worst: dict[int, LaneAccess] = {}
     for access in accesses:
         known = worst.get(access.index)
         if access.is_strayed and (known is None or _doubts(access) < _doubts(known)):
@@ -106,11 +106,11 @@ def strayed(report: Report, accesses: Iterable[Access]) -> None:
         _report(report, access)
 
 
-def _doubts(access: Access) -> tuple[bool, bool]:
+def _doubts(access: LaneAccess) -> tuple[bool, bool]:
     return access.doubtful, access.has_no_quarter
 
 
-def _report(report: Report, access: Access) -> None:
+def _report(report: Report, access: LaneAccess) -> None:
     own, left_out = access.own, access.has_no_quarter
     severity = Severity.REVIEW if access.doubtful else Severity.ERROR
     report.add(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.report import Report
-from isel.verifier.function.tensor_memory.extents import Region, regions
+from isel.verifier.function.tensor_memory.extents import ColumnRange, regions
 from isel.verifier.rule import VerifierRule
 
 OVERLAP = VerifierRule(
@@ -31,7 +31,7 @@ RULES = (OVERLAP, OVERWRITES)
 _WAITS = (Kind.DONE, Kind.BARRIER, Kind.STRONG_LOAD)
 """Events after which what the thread has committed may be complete."""
 
-_Operands = tuple[Region, ...]
+_Operands = tuple[ColumnRange, ...]
 
 
 def check(report: Report) -> None:
@@ -50,7 +50,7 @@ def _itself(report: Report, index: int, operands: _Operands) -> None:
         report.add(OVERLAP, index, got=f"{found[0]}; {found[1]}")
 
 
-def _meeting(written: _Operands, read: _Operands) -> tuple[Region, Region] | None:
+def _meeting(written: _Operands, read: _Operands) -> tuple[ColumnRange, ColumnRange] | None:
     """The first written region, and the first read region that overlaps it."""
     for d in (r for r in written if r.writes):
         for operand in (r for r in read if not r.writes):

@@ -13,7 +13,7 @@ from intrinsics.mir import Imm, Reg
 from intrinsics.modifiers import LdStShape, MmaKind
 from isel.verifier.function.events import Event, Kind, tensor_operands
 from isel.verifier.function.report import Report
-from isel.verifier.function.tensor_memory.extents import SCALES, Region, regions
+from isel.verifier.function.tensor_memory.extents import SCALES, ColumnRange, regions
 from isel.verifier.rule import VerifierRule
 
 _QUARTER = (1 << 32) - 1
@@ -40,7 +40,7 @@ class _Writer:
     """An event that writes tensor memory, and its region; None where that is not known."""
 
     event: Event
-    region: Region | None
+    region: ColumnRange | None
 
 
 def check(report: Report) -> None:
@@ -69,7 +69,7 @@ def _writers(report: Report) -> list[_Writer]:
     return found
 
 
-def _of(region: Region, writers: list[_Writer]) -> list[_Writer] | None:
+def _of(region: ColumnRange, writers: list[_Writer]) -> list[_Writer] | None:
     """The writers of a region's columns; None where an unknown write may be among them."""
     found = []
     for writer in writers:
@@ -82,7 +82,7 @@ def _of(region: Region, writers: list[_Writer]) -> list[_Writer] | None:
     return found
 
 
-def _in_columns(one: Region, other: Region) -> bool:
+def _in_columns(one: ColumnRange, other: ColumnRange) -> bool:
     return (
         one.base == other.base
         and one.column < other.column + other.count
@@ -93,7 +93,9 @@ def _in_columns(one: Region, other: Region) -> bool:
 # ---- scales ----------------------------------------------------------------------------------
 
 
-def _all_quarters(report: Report, event: Event, region: Region, writers: list[_Writer]) -> None:
+def _all_quarters(
+    report: Report, event: Event, region: ColumnRange, writers: list[_Writer]
+) -> None:
     found = _of(region, writers)
     if not found:
         return
@@ -135,7 +137,7 @@ def _constants(report: Report) -> dict[Reg, int]:
 def _indices(
     report: Report,
     event: Event,
-    region: Region,
+    region: ColumnRange,
     writers: list[_Writer],
     constants: dict[Reg, int],
 ) -> None:
@@ -165,7 +167,7 @@ def _wrong(half: int, legal: frozenset[int]) -> list[int]:
     return [i for shift in (0, 4, 8, 12) if (i := half >> shift & 15) not in legal]
 
 
-def _stored(writer: _Writer, region: Region, constants: dict[Reg, int]) -> list[int]:
+def _stored(writer: _Writer, region: ColumnRange, constants: dict[Reg, int]) -> list[int]:
     """The known words that a store writes to the columns of a region."""
     mi, place = writer.event.mi, writer.region
     registers = mi.get("r")

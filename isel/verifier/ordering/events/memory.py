@@ -19,7 +19,7 @@ from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, 
 from isel.verifier.ordering.integers.windows import is_in_shared, may_be_shared
 from isel.verifier.ordering.program import BULK_STORES
 from isel.verifier.ordering.run.clocks import joined
-from isel.verifier.ordering.run.synchronisation import Flag
+from isel.verifier.ordering.run.synchronisation import StrongLocation
 
 
 def _is_strong(e: Execution) -> bool:
@@ -227,7 +227,7 @@ def _release_flag(e: Execution, address: Number) -> None:
     release = e.release(arrives=True)
     release = release if releases else e.relaxed_release()
     for at in regions.union_lanes(address, e.mask):
-        e.machine.flags.setdefault(at, Flag()).write(release)
+        e.machine.flags.setdefault(at, StrongLocation()).write(release)
         e.machine.changed = True
 
 

@@ -69,7 +69,7 @@ def _note_lane(e: Execution, lane: int) -> None:
     warp, log = e.strand.warp, e.run.log
     place = e.index, warp, lane
     if place not in log.lanes:
-        log.lanes[place] = lanes.Access(e.index, e.mi, warp, lane, log.certain is not None)
+        log.lanes[place] = lanes.LaneAccess(e.index, e.mi, warp, lane, log.certain is not None)
 
 
 def _moved(e: Execution, address: int, *, writes: bool) -> tuple[Region, ...]:

@@ -103,7 +103,7 @@ class Footprint:
 
 
 @dataclass(slots=True, eq=False)
-class Kept:
+class PastAccess:
     """An earlier access to one memory, with the regions that no later access has overwritten.
 
     `footprint` is that of the whole access; `is_tensor_op` marks operations whose pipelined order
@@ -121,7 +121,7 @@ class Kept:
     count: int
 
     @classmethod
-    def of(cls, access: Access, footprint: Footprint) -> Kept:
+    def of(cls, access: Access, footprint: Footprint) -> PastAccess:
         """A new access, with all of its regions."""
         kind = access.kind
         return cls(
@@ -129,7 +129,7 @@ class Kept:
             kind in ASYNC_TENSOR, *access.done,
         )  # fmt: skip
 
-    def follows(self, old: Kept) -> bool:
+    def follows(self, old: PastAccess) -> bool:
         """Whether an older access is certainly complete, as most are.
 
         In its own warp it is in program order, elsewhere where its completion is known; proxies and
@@ -148,7 +148,7 @@ class Kept:
         end = bisect.bisect_left(self.firsts, region.last, begin)
         return [there for there in self.regions[begin:end] if there.meets(region)]
 
-    def overwritten(self, new: Kept) -> Sequence[Region]:
+    def overwritten(self, new: PastAccess) -> Sequence[Region]:
         """Its regions that another access writes completely."""
         here = new.regions
         if self.regions is here and new.footprint.is_plain:
@@ -167,7 +167,7 @@ class Kept:
             return list(filter(writing[0].covers, self.regions))
         return [there for there in self.regions if any(one.covers(there) for one in writing)]
 
-    def repeats(self, old: Kept) -> bool:
+    def repeats(self, old: PastAccess) -> bool:
         """Whether it replaces an older access of the same record to the same regions.
 
         Their completions are counted in order: what is ordered after it is ordered after the older
@@ -181,7 +181,7 @@ class Kept:
             and self.regions == old.regions
         )
 
-    def is_alike(self, old: Kept) -> bool:
+    def is_alike(self, old: PastAccess) -> bool:
         """Whether the order with an older access is the same for all bytes or columns.
 
         The pipelined order of two operations of tensor memory may hold for some regions only;
@@ -199,7 +199,7 @@ class History:
     page; `latest` is the last access of each record, warp and location.
     """
 
-    kept: dict[int, Kept] = field(default_factory=dict)
+    kept: dict[int, PastAccess] = field(default_factory=dict)
     there: dict[Footprint, dict[int, None]] = field(default_factory=dict)
     beside: dict[Footprint, list[Footprint]] = field(default_factory=dict)
     pages: dict[int, list[Footprint]] = field(default_factory=lambda: defaultdict(list))
@@ -207,7 +207,7 @@ class History:
     count: int = 0
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
-    def near(self, new: Kept) -> list[tuple[int, Kept]]:
+    def near(self, new: PastAccess) -> list[tuple[int, PastAccess]]:
         """The earlier accesses that a new one may conflict with, with their numbers, in order."""
         there, access, kept = self.there, new.access, self.kept
         if new.footprint not in there:
@@ -247,7 +247,7 @@ class History:
         old.regions = [there for there in old.regions if id(there) not in left]
         old.firsts = [there.first for there in old.regions]
 
-    def add(self, new: Kept) -> None:
+    def add(self, new: PastAccess) -> None:
         """Add an access; `near` was called with it before.
 
         It replaces an access that it repeats; beyond `_KEPT` regions the oldest are dropped.

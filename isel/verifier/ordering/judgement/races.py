@@ -23,7 +23,7 @@ from isel.verifier.ordering.judgement.history import (
     TENSOR_OPS,
     Footprint,
     History,
-    Kept,
+    PastAccess,
     is_out_of_scope,
 )
 from isel.verifier.ordering.judgement.sizes import ends_of_copies, sized
@@ -141,7 +141,7 @@ class Finder:
         ends = ends_of_copies(self.log)
         for access in self.log.accesses:
             for key, footprint in self._parts(access, ends):
-                history, new = live[key], Kept.of(access, footprint)
+                history, new = live[key], PastAccess.of(access, footprint)
                 self._compare(history, new)
                 if not self._left:
                     self.stopped = access.index
@@ -154,10 +154,10 @@ class Finder:
             return self._footprints.equal(tuple([sized(region, ends) for region in access.regions]))
         return self._footprints.same(access.regions)
 
-    def _compare(self, history: History, new: Kept) -> None:
+    def _compare(self, history: History, new: PastAccess) -> None:
         """Find the races of an access with earlier ones, and drop regions that it overwrites."""
         full = self._full.setdefault(new.access.index, set())
-        racing: list[tuple[int, Kept, Missing | None]] = []
+        racing: list[tuple[int, PastAccess, Missing | None]] = []
         for at, old in history.near(new):
             if old.access.index in full:
                 continue
@@ -181,7 +181,7 @@ class Finder:
                 elif self._settles(old.access, new.access, there, region):
                     history.drop(at, [there])
 
-    def _note_alone(self, old: Kept, new: Kept) -> None:
+    def _note_alone(self, old: PastAccess, new: PastAccess) -> None:
         """Note an access that is ordered only by an arrival of other threads of its warp."""
         one, other = old.access, new.access
         key = one.by, one.kind

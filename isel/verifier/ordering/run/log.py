@@ -197,7 +197,7 @@ class Log:
     ends: dict[int, list[End]] = field(default_factory=dict)
     certain: int | None = None
     late: list[tuple[str, Waiter]] = field(default_factory=list)
-    lanes: dict[tuple[int, int, int], lanes.Access] = field(default_factory=dict)
+    lanes: dict[tuple[int, int, int], lanes.LaneAccess] = field(default_factory=dict)
     multiplied: dict[Operands, None] = field(default_factory=dict)
     unknown_writes: set[int] = field(default_factory=set)
     strong: set[int] = field(default_factory=set)

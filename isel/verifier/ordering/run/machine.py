@@ -23,7 +23,7 @@ from isel.verifier.ordering.run.clocks import Clock, Counters, Source
 from isel.verifier.ordering.run.lanes import Pending
 from isel.verifier.ordering.run.log import Access, Log, Point
 from isel.verifier.ordering.run.strand import Strand
-from isel.verifier.ordering.run.synchronisation import Barrier, Flag, Mbarrier
+from isel.verifier.ordering.run.synchronisation import Barrier, Mbarrier, StrongLocation
 
 _FIRST = 1024
 _ELSEWHERE = 1 << 40
@@ -105,7 +105,7 @@ class Machine:
     unordered: dict[int, Pending] = field(default_factory=lambda: defaultdict(Pending))
     barriers: dict[tuple[int, int], Barrier] = field(default_factory=dict)
     memory: dict[int, int | None] = field(default_factory=dict)
-    flags: dict[int, Flag] = field(default_factory=dict)
+    flags: dict[int, StrongLocation] = field(default_factory=dict)
     allocations: dict[int, list[Allocation]] = field(default_factory=dict)
     asked: dict[int, int] = field(default_factory=dict)
     allocated: dict[int, int] = field(default_factory=dict)

@@ -255,7 +255,7 @@ class Barrier:
 
 
 @dataclass(slots=True)
-class Flag:
+class StrongLocation:
     """A memory location that threads access by strong operations: its last release, and its
     version.
     """

@@ -32,7 +32,7 @@ Reads = tuple[AsyncOp, ...]
 """The operation that reads the tensor map of a copy and that the copy is ordered after, or none."""
 
 
-class Kind(Enum):
+class MapMode(Enum):
     """The kind of a tensor map, in words."""
 
     TILES = "a tensor map of tiles"
@@ -41,10 +41,10 @@ class Kind(Enum):
     WIDE_128 = "a tensor map of images (im2col::w::128)"
 
 
-_WIDE = {None: Kind.IMAGES, Wide.W: Kind.WIDE, Wide.W128: Kind.WIDE_128}
+_WIDE = {None: MapMode.IMAGES, Wide.W: MapMode.WIDE, Wide.W128: MapMode.WIDE_128}
 
 
-def tensor_map_at(cta: Cta, address: int, rank: int, kind: Kind) -> AnyMap:
+def tensor_map_at(cta: Cta, address: int, rank: int, kind: MapMode) -> AnyMap:
     """The tensor map whose 128 bytes are at a generic address, of the kind that a copy needs.
 
     Raises: Fault when there is none, it is of another kind or rank, or the kernel has written it
@@ -60,7 +60,7 @@ def tensor_map_at(cta: Cta, address: int, rank: int, kind: Kind) -> AnyMap:
             section=SECTION,
         )
     images = found.map.im2col
-    given = Kind.TILES if images is None else _WIDE[images.wide]
+    given = MapMode.TILES if images is None else _WIDE[images.wide]
     if given is not kind:
         raise fault(
             "tensor-map-mode",

@@ -36,7 +36,7 @@ from nvgen.sim.semantics.tma.boxes import (
     tile_rows,
     wide_rows,
 )
-from nvgen.sim.semantics.tma.maps import Kind, map_reader, tensor_map_at
+from nvgen.sim.semantics.tma.maps import MapMode, map_reader, tensor_map_at
 from nvgen.sim.semantics.tma.reduce import combined, loaded, not_a_number
 from nvgen.sim.semantics.tma.targets import SECTION, signal_maker, targets_maker
 from nvgen.sim.threads.clusters import check_runs, owner_of
@@ -44,10 +44,10 @@ from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.machine import Cta, Outcome, Step, Strand, Warp, lane_numbers
 
 _KINDS = {
-    LoadMode.IM2COL: Kind.IMAGES,
-    LoadMode.IM2COL_W: Kind.WIDE,
-    LoadMode.IM2COL_W128: Kind.WIDE_128,
-    StoreMode.IM2COL_NO_OFFS: Kind.IMAGES,
+    LoadMode.IM2COL: MapMode.IMAGES,
+    LoadMode.IM2COL_W: MapMode.WIDE,
+    LoadMode.IM2COL_W128: MapMode.WIDE_128,
+    StoreMode.IM2COL_NO_OFFS: MapMode.IMAGES,
 }
 _FOUR = (LoadMode.GATHER4, StoreMode.SCATTER4)
 _LOAD = "TMA load"
@@ -147,17 +147,17 @@ def _rows_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int], tuple[An
     assert isinstance(dim, Dim)
     tmap, coords = c.address(mi["tmap"]), _numbers(c, mi, "coords", ScalarType.S32)
     offsets = _numbers(c, mi, "offsets", ScalarType.U16)
-    kind = Kind.TILES
+    kind = MapMode.TILES
     if isinstance(mode, LoadMode | StoreMode):
-        kind = _KINDS.get(mode, Kind.TILES)
+        kind = _KINDS.get(mode, MapMode.TILES)
 
     def rows(warp: Warp, lane: int) -> tuple[AnyMap, int, Rows]:
         at = tuple(int(get(warp).view(np.int32)[lane]) for get in coords)
         bound = tensor_map_at(warp.cta, int(tmap(warp)[lane]), dim.rank, kind)
         within = [int(get(warp)[lane]) & 0xFFFF for get in offsets]
-        if kind in (Kind.WIDE, Kind.WIDE_128):
+        if kind in (MapMode.WIDE, MapMode.WIDE_128):
             return bound, at[0], wide_rows(bound.map, at, *within)
-        if kind is Kind.IMAGES:
+        if kind is MapMode.IMAGES:
             within = within or [0] * (dim.rank - 2)
             return bound, at[0], image_rows(bound.map, at, within)
         if mode in _FOUR:
