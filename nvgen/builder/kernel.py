@@ -165,7 +165,10 @@ class KernelBuilder(TileOperations, DeviceCalls):
         (outermost first).  `swizzle` is 0, 32, 64 or 128 bytes, `atom` as in `SharedTile`; an
         `output` is uninitialised before the launch.
 
-        A launch gives the array, or a `TensorMap` (of images, say).
+        A launch gives the array, or a `TensorMap` (of images, say).  One thread copies a box into a
+        shared array, with a halo, say, by
+        `b.cp_async_bulk_tensor_g2s_tile(array, barrier, args["x"], coordinates)`, innermost first;
+        its bytes are those of `b.arrive_expecting(barrier, args["x"])`.
 
         Raises: InputError for a box that no tensor map has, as far as that is known here: more than
         256 elements of a dimension, an innermost one that is not a multiple of 16 bytes or longer

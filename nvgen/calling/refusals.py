@@ -40,10 +40,10 @@ def whole(value: object, what: str, least: int = 1) -> int:
 
 
 def index_of(value: object) -> int | None:
-    """A whole number, Python's or numpy's; None for all else, arrays of numbers among it."""
+    """A whole number, Python's or numpy's; None for all else, arrays and the kernel's among it."""
     try:
         return operator.index(value)  # type: ignore[arg-type]  # whatever has none is told so
-    except TypeError:
+    except (TypeError, InputError):
         return None
 
 

@@ -204,7 +204,7 @@ class ControlFlow(Atomics):
         builder = self.at_caller()
         end = builder.block
         if downwards:
-            size = like.taken(-operator.index(step))  # type: ignore[arg-type]  # Python's
+            size = like.taken(-operator.index(step))
             left, following = builder.sub(index, last), builder.sub(index, size)
             goes_on = builder.icmp_unsigned(">", left, size)
         else:

@@ -248,6 +248,9 @@ class Int(Scalar):
 
     __hash__ = Scalar.__hash__
 
+    def __index__(self) -> NoReturn:
+        raise not_known("a loop of the kernel is `with b.range(n) as i:`, an index of memory x[i]")
+
     def __bool__(self) -> NoReturn:
         raise not_known(
             "branch on it with `with b.if_(condition):`; & and | join conditions, ~ turns one; "

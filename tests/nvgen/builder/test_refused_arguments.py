@@ -83,6 +83,8 @@ def refusal(body: Callable[[KernelBuilder, dict], object]) -> str:
 
 def test_a_value_of_the_kernel_has_no_truth_while_it_is_built() -> None:
     assert "with b.if_(condition)" in refusal(lambda b, a: bool(b.tid_x == 0))
+    assert "with b.range(n) as i" in refusal(lambda b, a: range(b.tid_x))
+    assert "no number of elements" in refusal(lambda b, a: b.shared_array("x", u32, b.tid_x))
 
 
 def test_integers_of_different_widths_do_not_mix() -> None:
