@@ -22,9 +22,11 @@ from isel.passes.extending_loads import extend_in_loads
 from isel.passes.fill_wgmma import multiplies_among
 from isel.passes.joint_steps import join_steps
 from isel.passes.order_wgmma import order_wgmma
+from isel.passes.shared_offsets import share_offsets
 from isel.passes.sink_comparisons import sink_comparisons
 from isel.passes.sink_values import sink_values
 from isel.passes.stack_addresses import sink_stack_addresses
+from isel.passes.thread_fields import cut_thread_fields, is_mask
 from isel.select.locations import NO_SOURCE, Source
 from isel.select.module import select_module
 
@@ -60,7 +62,9 @@ MODULE_PASSES: dict[str, Pass] = {
     "dead-code": _each(remove_dead_code),
     "common-subexpressions": _each(share_values),
     "extending-loads": _each(extend_in_loads),
+    "thread-fields": _each(cut_thread_fields),
     "joint-steps": _each(join_steps),
+    "shared-offsets": _each(share_offsets),
     "early-steps": _each(step_first),
     "stack-addresses": _each(sink_stack_addresses),
     "comparisons": _each(sink_comparisons),
@@ -75,7 +79,9 @@ MODULE_PASSES: dict[str, Pass] = {
 
 _ABOUT: dict[str, Memo[Form, bool]] = {
     "extending-loads": Memo(lambda form: form.row.id == "cvt.int"),
+    "thread-fields": Memo(is_mask),
     "joint-steps": Memo(lambda form: form.row.id == "phi"),
+    "shared-offsets": Memo(lambda form: form.row.id == "phi"),
     "early-steps": Memo(lambda form: form.row.id == "phi"),
     "comparisons": Memo(lambda form: form.row.head == "setp"),
     "order-wgmma": Memo(lambda form: bool(multiplies_among((form,)))),
