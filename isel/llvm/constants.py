@@ -57,8 +57,8 @@ def known(layout: TypeLayout, value: llvm.Value) -> Known | None:
             return _shortened(known(layout, operand), _bits(layout, value.type))
         case llvm.ConstExpr(opcode=opcode) if opcode in _SAME_BITS:
             (operand,) = value.operands
-            found = known(layout, operand)
-            return found if _bits(layout, operand.type) == _bits(layout, value.type) else None
+            before, after = _bits(layout, operand.type), _bits(layout, value.type)
+            return _with_bits(known(layout, operand), before, after)
     return None
 
 
@@ -97,6 +97,15 @@ def _converted(found: Known | None, source: Type, target: Type) -> Known | None:
     if after == 0:
         return replace(found, generic=True) if before == own and not found.generic else None
     return replace(found, generic=False) if (before, after) == (0, own) and found.generic else None
+
+
+def _with_bits(found: Known | None, before: int, after: int) -> Known | None:
+    """An integer or an address as one of another width: a number is extended by zeros."""
+    if before == after or found is None:
+        return found
+    if found.name is not None or not before:
+        return None
+    return _shortened(Known(None, found.offset % (1 << before)), after)
 
 
 def _shortened(found: Known | None, bits: int) -> Known | None:

@@ -71,8 +71,11 @@ def lower(
     if not _ELEMENTS.isdisjoint(present):
         function = memory_elements.with_elements(function, layout, pure)
 
+    is_atomic = not present.isdisjoint(_ATOMIC)
+    stack = atomics.pointers_to_stack(function) if is_atomic else frozenset[str]()
+
     def choose(i: ir.Instruction) -> Replacement | None:
-        return _replacement(i, function, layout, bfloats=bfloats)
+        return _replacement(i, function, layout, stack, bfloats=bfloats)
 
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
@@ -89,14 +92,19 @@ def lower(
 
 
 def _replacement(
-    i: ir.Instruction, function: ir.Function, layout: TypeLayout, *, bfloats: bool
+    i: ir.Instruction,
+    function: ir.Function,
+    layout: TypeLayout,
+    stack: frozenset[str],
+    *,
+    bfloats: bool,
 ) -> Replacement | None:
     """The replacement of an instruction that PTX does not have; None where PTX has it."""
     opcode = i.opcode
     if opcode not in _CANDIDATES:
         return None
     if opcode in _ATOMIC or (isinstance(i, (ir.Load, ir.Store)) and i.ordering is not None):
-        return atomics.lowered(i, layout, bfloats=bfloats)
+        return atomics.lowered(i, layout, stack, bfloats=bfloats)
     if opcode in _ACCESSES:
         return None
     if opcode is _REMAINDER:

@@ -177,7 +177,7 @@ def join(state: FunctionState, result: Reg, parts: list[Reg], bits: int) -> None
     """One register from parts of `bits` bits each, the first one lowest."""
     wide = state.out.regs.classes[result]
     whole = state.words.get(tuple(parts))
-    if whole is not None:
+    if whole is not None and state.out.regs.classes[whole].bits == wide.bits:
         state.emit(form("mov", type=BITS[wide.bits]), result, whole)
         return
     if bits == 8:

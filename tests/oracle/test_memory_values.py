@@ -205,6 +205,36 @@ def test_cmpxchg_swaps_where_it_finds_what_it_expects(type_: str, weak: str) -> 
 
 
 @pytest.mark.turns(3)
+@pytest.mark.parametrize("type_", ["i8", "i16", "i32", "i64"])
+@pytest.mark.parametrize("operation", ["add", "nand", "umin", "xchg"])
+def test_atomic_operations_of_the_stack(operation: str, type_: str) -> None:
+    """A thread's own variables: nobody else sees what is between the load and the store."""
+    body = f"""
+  %own = alloca [8 x {type_}], align 16
+  %whole = alloca {type_}, align 16
+  %p = getelementptr [8 x {type_}], ptr %own, i64 0, i64 %n
+  %a = load {type_}, ptr addrspace(1) %in
+  %in1 = getelementptr {type_}, ptr addrspace(1) %in, i64 1
+  %b = load {type_}, ptr addrspace(1) %in1
+  store {type_} %a, ptr %p
+  %old = atomicrmw {operation} ptr %p, {type_} %b seq_cst
+  %pair = cmpxchg ptr %p, {type_} %a, {type_} 7 acq_rel monotonic
+  %found = extractvalue {{ {type_}, i1 }} %pair, 0
+  %swapped = extractvalue {{ {type_}, i1 }} %pair, 1
+  store atomic {type_} %found, ptr %whole release, align 16
+  %again = load atomic {type_}, ptr %whole acquire, align 16
+  %last = load {type_}, ptr %p
+  store {type_} %old, ptr addrspace(1) %out
+  %out1 = getelementptr {type_}, ptr addrspace(1) %out, i64 1
+  store {type_} %again, ptr addrspace(1) %out1
+  %out2 = getelementptr {type_}, ptr addrspace(1) %out, i64 2
+  store {type_} %last, ptr addrspace(1) %out2
+  %out3 = getelementptr {type_}, ptr addrspace(1) %out, i64 3
+  %flag = zext i1 %swapped to i8
+  store i8 %flag, ptr addrspace(1) %out3"""
+    check(kernel(body))
+
+
 @pytest.mark.parametrize("ordering", ["monotonic", "acquire", "release", "acq_rel", "seq_cst"])
 @pytest.mark.parametrize("type_", ["i8", "i32", "i64"])
 def test_all_threads_add_to_one_place(type_: str, ordering: str) -> None:

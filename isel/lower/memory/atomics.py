@@ -31,15 +31,37 @@ Update = Callable[[Rewriter, llvm.Value], llvm.Value]
 """Emits the new value for the old one."""
 
 
-def lowered(i: ir.Instruction, layout: TypeLayout, *, bfloats: bool) -> Replacement | None:
-    """The replacement of an atomic operation; None for others, and where PTX has an instruction."""
+def pointers_to_stack(function: ir.Function) -> frozenset[str]:
+    """The names of pointers to variables of the stack, generic ones too."""
+    found: set[str] = set()
+    for i in function.instructions():
+        match i:
+            case ir.Alloca():
+                found.add(i.result or "")
+            case ir.GetElementPtr(base=llvm.Local(name)) | ir.Cast(operand=llvm.Local(name)):
+                if name in found:
+                    found.add(i.result or "")
+    return frozenset(found)
+
+
+def lowered(
+    i: ir.Instruction, layout: TypeLayout, stack: frozenset[str], *, bfloats: bool
+) -> Replacement | None:
+    """The replacement of an atomic operation; None for others, and where PTX has an instruction.
+
+    `stack` are the pointers to variables of the stack.
+    """
     match i:
         case ir.AtomicRMW():
+            if _is_local(i.pointer, stack):
+                return lambda out: _at_once(out, i)
             return _read_modify_write(i, layout, bfloats=bfloats)
         case ir.CompareExchange():
+            if _is_local(i.pointer, stack):
+                return lambda out: _exchange_at_once(out, i)
             return _compare_exchange(i, layout)
         case ir.Load() | ir.Store() if i.ordering is not None:
-            return _access(i)
+            return None if _is_local(i.pointer, stack) else _access(i)
     return None
 
 
@@ -49,7 +71,7 @@ def _access(i: ir.Load | ir.Store) -> Replacement | None:
     LLVM does the same.  Such a load writes: it needs memory that may be written.
     """
     type_ = i.value.type if isinstance(i, ir.Store) else i.type
-    if type_ != _I128 or _is_local(i.pointer):
+    if type_ != _I128:
         return None
     return (lambda out: _load_long(out, i)) if isinstance(i, ir.Load) else (
         lambda out: _store_long(out, i)
@@ -74,8 +96,6 @@ def _store_long(out: Rewriter, i: ir.Store) -> None:
 
 
 def _read_modify_write(i: ir.AtomicRMW, layout: TypeLayout, *, bfloats: bool) -> Replacement | None:
-    if _is_local(i.pointer):
-        return lambda out: _at_once(out, i)
     if has_instruction(i.operation, i.type, bfloats=bfloats):
         return None
     bits = layout.size(i.type) * 8
@@ -86,7 +106,9 @@ def _read_modify_write(i: ir.AtomicRMW, layout: TypeLayout, *, bfloats: bool) ->
     return lambda out: _loop(out, i, layout, bits)
 
 
-def _is_local(pointer: llvm.Value) -> bool:
+def _is_local(pointer: llvm.Value, stack: frozenset[str]) -> bool:
+    if isinstance(pointer, llvm.Local) and pointer.name in stack:
+        return True
     return isinstance(pointer.type, PointerType) and pointer.type.address_space == _LOCAL
 
 
@@ -268,8 +290,6 @@ def _word_logic(out: Rewriter, i: ir.AtomicRMW, layout: TypeLayout) -> None:
 
 
 def _compare_exchange(i: ir.CompareExchange, layout: TypeLayout) -> Replacement | None:
-    if _is_local(i.pointer):
-        return lambda out: _exchange_at_once(out, i)
     type_ = i.expected.type
     if isinstance(type_, IntType) and type_.bits < _NARROWEST:
         return lambda out: _exchange_byte(out, i, layout)

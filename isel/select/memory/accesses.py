@@ -227,8 +227,8 @@ def _store_part(
 def _joined(state: FunctionState, elements: list[Reg], part: AccessPart) -> Reg:
     """One unit of several elements: the one that they came from, if they came from one."""
     known = state.words.get(tuple(elements))
-    if known is not None:
-        return known
+    if known is not None and state.out.regs.classes[known].bits == part.unit.bits:
+        return known  # else a part of each element is stored
     unit = state.new(_class(part.unit))
     join(state, unit, elements, part.unit.bits // part.packed)
     return unit

@@ -61,3 +61,25 @@ def test_products_of_64_bits_are_of_the_32_that_count(opcode: str, product: str)
     ptx = nvgen.compile(kernel(opcode, 4, 64), target="sm_90a").ptx
     assert ptx.count(product) >= 4
     assert "mul.lo.s64" not in ptx
+
+
+@pytest.mark.parametrize("words", [1, 2])
+def test_the_low_bytes_of_the_halves_of_a_word(words: int) -> None:
+    """Four halves of 64 bits are in as many registers as the four bytes that are left of them."""
+    count = 4 * words
+    text = f"""
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr <{words} x i64>, ptr addrspace(1) %in, i32 %t
+  %w = load <{words} x i64>, ptr addrspace(1) %p
+  %x = bitcast <{words} x i64> %w to <{count} x i16>
+  %y = trunc <{count} x i16> %x to <{count} x i8>
+  %q = getelementptr <{count} x i8>, ptr addrspace(1) %out, i32 %t
+  store <{count} x i8> %y, ptr addrspace(1) %q
+  ret void
+}}
+"""
+    given = np.random.default_rng(1).integers(0, 1 << 63, THREADS * words, np.uint64)
+    out = np.zeros(THREADS * count, np.uint8)
+    nvgen.compile(text, target="sm_90a").run(given, out, block=THREADS, device="sim")
+    assert out.tolist() == given.view(np.uint16).astype(np.uint8).tolist()

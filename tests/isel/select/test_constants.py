@@ -148,6 +148,14 @@ INITIAL = {
     ),
     "an integer": initial("i64", f"add (i64 ptrtoint ({G} to i64), i64 8)"),
     "of the generic address space": initial("ptr", "getelementptr (i8, ptr @z, i64 4)"),
+    "addresses of narrow and wide numbers": (
+        "@v = internal addrspace(1) global [3 x ptr] [ptr inttoptr (i16 -2 to ptr),"
+        f" ptr inttoptr (i128 {(1 << 64) + 9} to ptr), ptr inttoptr (i8 5 to ptr)]\n"
+        + kernel(
+            "%x = load <3 x i64>, ptr addrspace(1) @v",
+            "store <3 x i64> %x, ptr addrspace(1) %out",
+        )
+    ),
     "in a packed struct": initial("<{ i8, ptr }>", f"<{{ i8 1, {G} }}>", 1),
     "in a vector": initial("<2 x ptr>", f"<ptr null, {behind(C, 2)}>", 8),
     "a difference": f"@v = internal addrspace(1) global i64 sub ({G8_INT}, {G_INT}), align 8\n"
