@@ -56,12 +56,13 @@ def lower(
     *,
     bfloats: bool,
     ordered: frozenset[str] = frozenset(),
+    rolled: frozenset[int] = frozenset(),
 ) -> ir.Function:
     """Rewrite what PTX has no instruction for; `bfloats`: it has those that add bfloats.
 
     Of the types `ordered` ("half", "bfloat") it has minima and maxima.  Accesses may move across
-    calls of `pure` functions.  What stands for an instruction may need the same again, on smaller
-    parts.
+    calls of `pure` functions.  `rolled` is the metadata of loops that are not to be unrolled.  What
+    stands for an instruction may need the same again, on smaller parts.
     """
     function = before = varargs.with_list(equal_phis.with_equal_phis(function))
     opcodes = _opcodes(function)
@@ -87,7 +88,7 @@ def lower(
     if opcodes.count(_PRODUCT) > 1:
         function = straight_lines.with_shared_products(function, layout)
     if _ADDRESS in present:
-        function = stepped_addresses.with_stepped_addresses(function, layout, promised)
+        function = stepped_addresses.with_stepped_addresses(function, layout, promised, rolled)
     return function
 
 

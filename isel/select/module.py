@@ -191,6 +191,7 @@ class _Selector:
             context.pure,
             bfloats=state.can(BFLOAT_ATOMICS),
             ordered=ordered_halves(state),
+            rolled=context.loops_kept,
         )
         is_kernel = function.name in context.kernels
         spaces = inferred(function, context.layout, is_kernel=is_kernel)

@@ -30,6 +30,7 @@ _DEPTH = 16
 """Operations that an index is looked through for."""
 
 _SHARED = 3
+_LOOP = "llvm.loop"
 _SPACES = frozenset((0, 1, _SHARED, 4))
 """Generic, global, shared and constant memory."""
 
@@ -85,8 +86,13 @@ def _pointer(i: ir.Instruction) -> llvm.Value | None:
     return i.pointer if isinstance(i, (ir.Load, ir.Store)) else None
 
 
-def loops(function: ir.Function, promises: Promises | None) -> Iterator[Loop]:
-    """The blocks that may follow themselves, and whose one other predecessor is no such block."""
+def loops(
+    function: ir.Function, promises: Promises | None, rolled: frozenset[int] = frozenset()
+) -> Iterator[Loop]:
+    """The blocks that may follow themselves, and whose one other predecessor is no such block.
+
+    Those whose metadata is among `rolled` are not to be unrolled.
+    """
     turning = {
         block.name: block
         for block in function.blocks
@@ -98,7 +104,8 @@ def loops(function: ir.Function, promises: Promises | None) -> Iterator[Loop]:
         assert isinstance(first, ir.Phi)
         others = [before for _, before in first.incoming if before != name]
         if len(others) == 1 and others[0] not in turning:
-            yield Loop(block, others[0], promises)
+            stays = bool(rolled) and block.instructions[-1].attachment(_LOOP) in rolled
+            yield Loop(block, others[0], promises, stays_rolled=stays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +119,18 @@ class Increment:
 class Loop:
     """What grows from turn to turn of a block, and how."""
 
-    def __init__(self, block: ir.Block, before: str, promises: Promises | None) -> None:
+    def __init__(
+        self,
+        block: ir.Block,
+        before: str,
+        promises: Promises | None,
+        *,
+        stays_rolled: bool = False,
+    ) -> None:
         self.block = block
         self.before = before
         self.promises = promises
+        self.stays_rolled = stays_rolled
         self.expressions: dict[str, Expression] = {}
         self.growths: dict[tuple[str, frozenset[Flag]], _Growth] = {}
         self.made = {i.result: i for i in block.instructions if i.result is not None}
@@ -164,12 +179,16 @@ class Loop:
         """What an index grows by as it is added to an address: a narrow one is extended first.
 
         One of 32 bits that wraps leads to another place 4 GB away, which is not in shared memory.
+        Its product is added to an address by one instruction, where stepping takes two, and copies:
+        that pays where the loop is unrolled.
         """
         if index.type != I64 and self.maker(index) is not None:
             return None
+        made = self.maker(index)
+        if self.stays_rolled and isinstance(made, ir.Cast) and made.operand.type == I32:
+            return None
         if (growth := self.growth(index)) is not None:
             return growth
-        made = self.maker(index)
         if (
             isinstance(made, ir.Cast)
             and made.opcode in _EXTENSIONS

@@ -19,14 +19,18 @@ from isel.lower.rewriter import NONE, FreshNames, number
 
 
 def with_stepped_addresses(
-    function: ir.Function, layout: TypeLayout, promised: ir.Function
+    function: ir.Function, layout: TypeLayout, promised: ir.Function, rolled: frozenset[int]
 ) -> ir.Function:
     """The function with addresses stepped where a block is a loop.
 
-    `promised` is the same function before flags were removed from what it computes.
+    `promised` is the same function before flags were removed from what it computes, `rolled` the
+    metadata of loops that are not to be unrolled.
     """
-    promises = Promises(promised)
-    found = [(loop, steps) for loop in loops(function, promises) if (steps := loop.steps(layout))]
+    found = [
+        (loop, steps)
+        for loop in loops(function, Promises(promised), rolled)
+        if (steps := loop.steps(layout))
+    ]
     if not found:
         return function
     names = FreshNames(function)

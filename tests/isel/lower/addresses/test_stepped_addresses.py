@@ -118,6 +118,27 @@ def test_nothing_is_scaled_in_a_turn(name: str) -> None:
     assert bool(re.search(r"mul\.wide", loop)) == (case.steps == "s32")
 
 
+ROLLED = """
+!0 = distinct !{!0, !1}
+!1 = !{!"llvm.loop.unroll.disable"}
+"""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_where_nothing_is_unrolled_indices_of_32_bits_are_scaled(name: str) -> None:
+    """A product that is added is one instruction of ptxas', a step of 64 bits two."""
+    case = CASES[name]
+    text = kernel(case).replace("%loop, label %done", "%loop, label %done, !llvm.loop !0") + ROLLED
+    compiled = nvgen.compile(text, target="sm_90a", opt=0)
+    a, b = np.random.default_rng(6).integers(0, 1 << 32, (2, 1024), np.uint32)
+    out = np.zeros(1, np.uint32)
+    compiled.run(a, b, out, np.int32(5), np.int32(6), block=1, device="sim")
+    assert out[0] == expected(case, a, b, 5, 6)
+    loop = re.split(r"\$L_loop:|bra \$L_loop", compiled.ptx)[1]
+    assert "nounroll" in loop
+    assert bool(re.search(r"mul\.wide", loop)) == (case.type == "i32")
+
+
 def test_rows_that_are_told_apart_by_numbers_are_one_address() -> None:
     """Whatever taking the numbers out took of the promises: a row promises for the next one."""
     body = """
