@@ -14,14 +14,14 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from intrinsics.modifiers.mma_sync import MmaShape
 from intrinsics.multiplies.element_names import ELEMENTS
-from intrinsics.multiplies.register_atom import TARGETS, Machine
+from intrinsics.multiplies.register_atom import TARGETS, AtomTarget
 from intrinsics.rows.mma_families import DENSE
 from intrinsics.rows.wgmma_families import B1, HALF
 from intrinsics.rows.wgmma_families import FAMILIES as WGMMA
 from intrinsics.targets import Feature, TargetSet, at_least, with_feature
 
 E = ElementType
-_TENSOR, _WARPGROUP = TARGETS[Machine.SM100], TARGETS[Machine.SM90]
+_TENSOR, _WARPGROUP = TARGETS[AtomTarget.SM100], TARGETS[AtomTarget.SM90]
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from intrinsics.row import Attribute, Row
 from intrinsics.targets import Feature, Target, TargetSet, at_least, spell, with_feature
 
 
-class Machine(Enum):
+class AtomTarget(Enum):
     """The instructions that multiply tiles on a target; the value begins their atoms' names."""
 
     SM80 = "sm80_mma"
@@ -42,19 +42,19 @@ class Machine(Enum):
 
 
 _ROWS = {
-    Machine.SM80: ("mma.f16", "mma.bf16", "mma.tf32", "mma.fp8", "mma.int8"),
-    Machine.SM90: tuple(f"wgmma.mma_async.{name}" for name in ("half", "tf32", "fp8", "int")),
+    AtomTarget.SM80: ("mma.f16", "mma.bf16", "mma.tf32", "mma.fp8", "mma.int8"),
+    AtomTarget.SM90: tuple(f"wgmma.mma_async.{name}" for name in ("half", "tf32", "fp8", "int")),
 }
-_ROWS[Machine.SM120] = _ROWS[Machine.SM80]
+_ROWS[AtomTarget.SM120] = _ROWS[AtomTarget.SM80]
 
 _TENSOR = with_feature(Feature.HAS_TMEM)
 _WARPGROUP = with_feature(Feature.HAS_WGMMA)
 
-TARGETS: dict[Machine, TargetSet] = {
-    Machine.SM80: at_least(80) - at_least(120) - _TENSOR - _WARPGROUP,
-    Machine.SM90: _WARPGROUP,
-    Machine.SM100: _TENSOR,
-    Machine.SM120: at_least(120),
+TARGETS: dict[AtomTarget, TargetSet] = {
+    AtomTarget.SM80: at_least(80) - at_least(120) - _TENSOR - _WARPGROUP,
+    AtomTarget.SM90: _WARPGROUP,
+    AtomTarget.SM100: _TENSOR,
+    AtomTarget.SM120: at_least(120),
 }
 """The targets whose tiles are multiplied by atoms of a machine."""
 
@@ -68,7 +68,7 @@ _NAME = re.compile(
 class RegisterAtom:
     """One MMA: D (m × n) += A (m × k) · B (n × k) transposed, with D in registers."""
 
-    machine: Machine
+    machine: AtomTarget
     m: int
     n: int
     k: int
@@ -90,7 +90,7 @@ class RegisterAtom:
         return next(legal, frozenset()) & TARGETS[self.machine]
 
 
-def machine_of(target: Target) -> Machine:
+def machine_of(target: Target) -> AtomTarget:
     """The machine whose atoms a target has.
 
     Raises: AtomError for a target without multiplies of tiles.
@@ -117,7 +117,7 @@ def parse_register_atom(name: str) -> RegisterAtom:
         raise AtomError(f"'{name}' names no MMA atom", pattern)
     m, n, k = map(int, match.group(3, 4, 5))
     d, a, b = (element_type(text) for text in match.group(6, 7, 8))
-    atom = RegisterAtom(Machine(match[1]), m, n, k, d, a, b)
+    atom = RegisterAtom(AtomTarget(match[1]), m, n, k, d, a, b)
     if not atom.targets:
         raise AtomError(f"no target has an instruction for '{name}'", _nearest(atom))
     return atom
@@ -128,8 +128,8 @@ def atom_of_record(mi: MachineInstr, target: Target | None = None) -> RegisterAt
     machine = next((m for m, rows in _ROWS.items() if mi.row.id.startswith(rows)), None)
     if machine is None or any(word in mi.row.id for word in (".sp", ".b1", ".int4")):
         return None
-    if machine is Machine.SM80 and target is not None and target in TARGETS[Machine.SM120]:
-        machine = Machine.SM120
+    if machine is AtomTarget.SM80 and target is not None and target in TARGETS[AtomTarget.SM120]:
+        machine = AtomTarget.SM120
     attributes = mi.attributes()
     shape, *types = (attributes[name] for name in ("shape", "dtype", "atype", "btype"))
     assert isinstance(shape, Modifier)
@@ -142,13 +142,13 @@ def atom_of_record(mi: MachineInstr, target: Target | None = None) -> RegisterAt
     return RegisterAtom(machine, m, n, k, d, a, b)
 
 
-def depth(machine: Machine, a: ElementType) -> int:
+def depth(machine: AtomTarget, a: ElementType) -> int:
     """K of the atom that multiplies elements of A's type: 32 bytes of a row."""
     assert machine in _ROWS
     return 256 // a.bits
 
 
-def widths(machine: Machine, a: ElementType) -> list[int]:
+def widths(machine: AtomTarget, a: ElementType) -> list[int]:
     """All N of atoms of a machine with A of this type."""
     found = {
         int(str(shape.value).partition("n")[2].partition("k")[0])
@@ -171,7 +171,7 @@ def _nearest(atom: RegisterAtom) -> str:
     }
     if not shapes:
         return f"types of one kind, for {spell(TARGETS[atom.machine])}"
-    if atom.machine is Machine.SM90:
+    if atom.machine is AtomTarget.SM90:
         return f"m64, n a multiple of 8 up to 256, k{depth(atom.machine, atom.a)}"
     return ", ".join(sorted(s for s in shapes if s.startswith("m16"))) + ", sums of f32, f16 or s32"
 

@@ -27,7 +27,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import SCALED_KINDS, MmaKind
 from intrinsics.multiplies.mma_atom import AtomError, MmaAtom, parse_atom
 from intrinsics.multiplies.register_atom import (
-    Machine,
+    AtomTarget,
     RegisterAtom,
     depth,
     is_register_atom,
@@ -176,7 +176,7 @@ def parse_any(name: str) -> Atom:
 
 
 def pick_dot(
-    multiply: TileMultiply, *, pair: bool = False, machine: Machine = Machine.SM100
+    multiply: TileMultiply, *, pair: bool = False, machine: AtomTarget = AtomTarget.SM100
 ) -> TileDot:
     """The multiply with the largest dense atom of a machine of which its tiles are whole numbers.
 
@@ -184,7 +184,7 @@ def pick_dot(
 
     Raises: AtomError where the machine has none for these types or shapes.
     """
-    if machine is not Machine.SM100:
+    if machine is not AtomTarget.SM100:
         return _in_registers(multiply, machine)
     a, b = (precisions(tile.element)[0] for tile in (multiply.a, multiply.b))
     kind = _kind_of(a, b)
@@ -200,7 +200,7 @@ def pick_dot(
     return dot_of(multiply, parse_atom(atom.name))
 
 
-def _in_registers(multiply: TileMultiply, machine: Machine) -> TileDot:
+def _in_registers(multiply: TileMultiply, machine: AtomTarget) -> TileDot:
     """The multiply with an atom of a warp or a warpgroup."""
     a, b = (precisions(tile.element)[0] for tile in (multiply.a, multiply.b))
     n = widths(machine, a)
@@ -208,7 +208,7 @@ def _in_registers(multiply: TileMultiply, machine: Machine) -> TileDot:
         raise AtomError(f"{machine.value} does not multiply {a.value}", "another type")
     atom = RegisterAtom(
         machine,
-        _largest("M", multiply.a.rows, [64 if machine is Machine.SM90 else 16]),
+        _largest("M", multiply.a.rows, [64 if machine is AtomTarget.SM90 else 16]),
         _largest("N", multiply.b.columns, n),
         _largest("K", multiply.a.columns, [depth(machine, a)]),
         multiply.c.element, a, b,

@@ -84,7 +84,7 @@ def guard(function: Callable[..., object]) -> Callable[..., object]:
             if refused is None:
                 raise
             raise refused from inner_cause(error)
-        return Block(function, args, named, result) if is_block else result
+        return GuardedBlock(function, args, named, result) if is_block else result
 
     return called
 
@@ -101,7 +101,7 @@ def _is_closed(known: Closed, args: tuple[object, ...], named: dict[str, object]
     return True
 
 
-class Block:
+class GuardedBlock:
     """A context manager whose errors end at the user's line; the kernel's `not_entered` has it
     until it is entered, and `entered` then until it ends.
     """
@@ -119,9 +119,9 @@ class Block:
         self._place = place_of_caller()
         owner = args[0]  # of what a builder lacks it would look for the nearest name
         kernel = owner if hasattr(owner, "not_entered") else getattr(owner, "builder", owner)
-        self._waiting: list[Block] = kernel.not_entered  # type: ignore[attr-defined]
+        self._waiting: list[GuardedBlock] = kernel.not_entered  # type: ignore[attr-defined]
         self._waiting.append(self)
-        self._entered: list[Block] = kernel.entered  # type: ignore[attr-defined]
+        self._entered: list[GuardedBlock] = kernel.entered  # type: ignore[attr-defined]
 
     @property
     def never_entered(self) -> InputError:

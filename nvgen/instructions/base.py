@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
-from nvgen.calling.guards import Block, guarded
+from nvgen.calling.guards import GuardedBlock, guarded
 from nvgen.calling.refusals import described, refuse
 from nvgen.launching.arguments import Parameter
 from nvgen.llvm.ir_text import BFloatType, vector_value
@@ -108,8 +108,8 @@ class BuilderBase:
         self.regions = Regions()
         self.block, self.cluster = (1, 1, 1), 1
         self._variables: list[Changing] = []
-        self.not_entered: list[Block] = []
-        self.entered: list[Block] = []
+        self.not_entered: list[GuardedBlock] = []
+        self.entered: list[GuardedBlock] = []
         self._ir: PlacedBuilder | None = None
         self._is_finished = False
 

@@ -18,7 +18,7 @@ from intrinsics.layouts.register_layout import tensor_layout, warp_grids, warpgr
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.multiplies.element_families import targets_for
-from intrinsics.multiplies.register_atom import Machine, machine_of
+from intrinsics.multiplies.register_atom import AtomTarget, machine_of
 from intrinsics.targets import spell
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import Requirement, check, refuse
@@ -294,11 +294,11 @@ def accumulator(
         got = f"{target.name}, sums in {dtype.value}"
         raise refuse(what, rule="target", got=got, expected=spell(able), section=_SECTION)
     match machine_of(target):
-        case Machine.SM100:
+        case AtomTarget.SM100:
             return TensorAccumulator(b, f"accumulator_{number}", m, n)
-        case Machine.SM90:
+        case AtomTarget.SM90:
             return WarpgroupAccumulator(b, m, n, dtype)
-        case Machine.SM80 | Machine.SM120:
+        case AtomTarget.SM80 | AtomTarget.SM120:
             return WarpAccumulator(b, m, n, dtype)
         case other:
             assert_never(other)

@@ -24,7 +24,7 @@ from intrinsics.findings import (
 )
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.mma_atom import AtomError, MmaAtom
-from intrinsics.multiplies.register_atom import TARGETS, Machine, RegisterAtom, machine_of
+from intrinsics.multiplies.register_atom import TARGETS, AtomTarget, RegisterAtom, machine_of
 from intrinsics.multiplies.tile_dot import Atom, TileDot, parse_any, pick_dot
 from intrinsics.multiplies.tile_multiply import TileMultiply
 from intrinsics.targets import Target, TargetSet, spell
@@ -124,7 +124,7 @@ def kernel(dot: TileDot, target: Target, place: Place = NOWHERE) -> TileKernel:
 
 
 def _targets(atom: Atom) -> TargetSet:
-    return atom.targets if isinstance(atom, RegisterAtom) else TARGETS[Machine.SM100]
+    return atom.targets if isinstance(atom, RegisterAtom) else TARGETS[AtomTarget.SM100]
 
 
 def _made(dot: TileDot, atom: Atom, target: Target) -> TileKernel:

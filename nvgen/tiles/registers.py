@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, SelectionError, Severity
 from intrinsics.layouts.register_layout import warp_grids
-from intrinsics.multiplies.register_atom import Machine, RegisterAtom
+from intrinsics.multiplies.register_atom import AtomTarget, RegisterAtom
 from intrinsics.multiplies.tile_dot import TileDot
 from intrinsics.targets import Target
 from nvgen.builder.kernel import KernelBuilder
@@ -58,7 +58,7 @@ def _refused(dot: TileDot, text: str, got: str, expected: str) -> SelectionError
 def _threads(dot: TileDot, atom: RegisterAtom) -> int:
     """The fewest threads that can hold D; 0 where none can."""
     m, n = dot.c.rows, dot.c.columns
-    if atom.machine is Machine.SM90:
+    if atom.machine is AtomTarget.SM90:
         counts = [128 * groups for groups in (1, 2, 4) if m % (64 * groups) == 0]
     else:
         counts = [32 * warps for warps in _WARPS if warp_grids(warps, m, n)]

@@ -23,7 +23,7 @@ from intrinsics.modifiers import Aligned, CtaGroup, ScalarType, Sem, ThreadSync
 B32, U32, U64, B64 = ScalarType.B32, ScalarType.U32, ScalarType.U64, ScalarType.B64
 
 
-class Code:
+class ExpandedBlocks:
     """The blocks that a function is rebuilt of; `loc` is where what is expanded stands."""
 
     def __init__(self, function: MachineFunction, *, pair: bool) -> None:

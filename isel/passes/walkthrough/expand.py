@@ -59,7 +59,7 @@ from intrinsics.modifiers import (
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
 from isel.passes.walkthrough import allocations, flow
 from isel.passes.walkthrough.accumulators import MULTIPLIES
-from isel.passes.walkthrough.code import B32, B64, U32, U64, Code
+from isel.passes.walkthrough.code import B32, B64, U32, U64, ExpandedBlocks
 from isel.uniformity import reaches
 from isel.verifier.locations import place_of
 
@@ -86,7 +86,7 @@ def expand_walkthrough(module: Module) -> None:
         raise SelectionError(found)
 
 
-class _Expansion(Code):
+class _Expansion(ExpandedBlocks):
     def __init__(
         self, module: Module, function: MachineFunction, known: allocations.Allocations
     ) -> None:

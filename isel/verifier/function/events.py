@@ -21,7 +21,7 @@ from intrinsics.row import Kind as OperandKind
 from isel.verifier.function.flow.evaluate import WAITS, Evaluator
 from isel.verifier.function.flow.graph import Graph
 from isel.verifier.function.flow.threads import Threads
-from isel.verifier.function.flow.values import Symbol, Value, Where, where
+from isel.verifier.function.flow.values import MemoryLocation, Symbol, Value, where
 from isel.verifier.function.flow.warp_flow import Condition, WarpFlow
 
 ATOMICS = ("atom", "atom.cas", "red")
@@ -109,8 +109,8 @@ class Event:
     index: int
     mi: MachineInstr
     threads: Threads
-    place: Where | None = None
-    reads: tuple[Where | None, ...] = ()
+    place: MemoryLocation | None = None
+    reads: tuple[MemoryLocation | None, ...] = ()
     count: int | None = None
     values: tuple[tuple[str, Value], ...] = ()
     guard: Guard | None = None
@@ -169,13 +169,13 @@ def first_parity(event: Event) -> int | None:
     return number & 1 if isinstance(number, int) else None
 
 
-def first_place(event: Event) -> Where | None:
+def first_place(event: Event) -> MemoryLocation | None:
     """The mbarrier of a wait's first execution."""
     value = event.value("first_mbar")
     return where(value) if value is not None else None
 
 
-def signalled(event: Event) -> Where | None:
+def signalled(event: Event) -> MemoryLocation | None:
     """The mbarrier that a copy completes on."""
     value = event.value("mbar")
     return where(value) if value is not None and isinstance(value.base, Symbol) else None

@@ -7,7 +7,7 @@ succeed at once, or are for an older phase.  PTX ISA, mbarrier.
 from __future__ import annotations
 
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.flow.values import Where
+from isel.verifier.function.flow.values import MemoryLocation
 from isel.verifier.function.walks.paths import Walker
 
 
@@ -53,7 +53,7 @@ def _stale(asked: list[Event], walker: Walker) -> set[int]:
     fresh: set[int] = set()
     seen: set[int] = set()
 
-    def step(known: frozenset[Where], event: Event) -> frozenset[Where]:
+    def step(known: frozenset[MemoryLocation], event: Event) -> frozenset[MemoryLocation]:
         if event.kind is not Kind.DONE or event.place is None or event.place not in places:
             return known
         seen.add(event.index)
@@ -61,9 +61,9 @@ def _stale(asked: list[Event], walker: Walker) -> set[int]:
             fresh.add(event.index)
         return known | {event.place}
 
-    walker.walk(frozenset[Where](), step)
+    walker.walk(frozenset[MemoryLocation](), step)
     return seen - fresh
 
 
-def _parities(asked: list[Event], place: Where) -> set[int | None]:
+def _parities(asked: list[Event], place: MemoryLocation) -> set[int | None]:
     return {e.count for e in asked if e.place is None or e.place.meets(place)}

@@ -15,7 +15,7 @@ from intrinsics.modifiers import Space
 from isel.verifier.function.barriers.clusters import cluster_size, is_in_cluster
 from isel.verifier.function.barriers.mbarriers import ARRIVALS
 from isel.verifier.function.events import ARRIVING, Event, Kind
-from isel.verifier.function.flow.values import LANES, Symbol, Where
+from isel.verifier.function.flow.values import LANES, MemoryLocation, Symbol
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.rule import VerifierRule
@@ -45,7 +45,9 @@ def check(report: Report) -> None:
             _judge(report, ranks, init, place, count)
 
 
-def _judge(report: Report, ranks: list[Analysis], init: Event, place: Where, count: int) -> None:
+def _judge(
+    report: Report, ranks: list[Analysis], init: Event, place: MemoryLocation, count: int
+) -> None:
     """Check that in each CTA that waits for an mbarrier the arrivals reach the expected count."""
     for number, analysis in enumerate(ranks):
         waited = (event.place for event in analysis.events(Kind.ASK))
@@ -72,7 +74,7 @@ def _judge(report: Report, ranks: list[Analysis], init: Event, place: Where, cou
 
 
 def _arrivals(
-    report: Report, ranks: list[Analysis], number: int, place: Where
+    report: Report, ranks: list[Analysis], number: int, place: MemoryLocation
 ) -> tuple[int, bool] | None:
     """The arrivals in CTA `number` if each record is executed once, and whether one may be
     repeated.
@@ -95,7 +97,7 @@ def _arrivals(
 
 
 def _threads(
-    report: Report, role: Role, event: Event, place: Where, number: int, sender: int
+    report: Report, role: Role, event: Event, place: MemoryLocation, number: int, sender: int
 ) -> int | None:
     """The threads of a warp of CTA `sender` that arrive by an event at the mbarrier `place` of CTA
     `number`; the most, where the address may be that of the even CTA of a pair.
@@ -113,7 +115,7 @@ def _threads(
     return _to_rank(role, event, target.mapa, number)
 
 
-def _may_be(report: Report, event: Event, place: Where) -> bool:
+def _may_be(report: Report, event: Event, place: MemoryLocation) -> bool:
     """Whether an event arrives at an mbarrier, or at that of its variable in another CTA."""
     if event.place is not None:
         return event.place.base == place.base

@@ -22,7 +22,7 @@ from intrinsics.row import Attribute, Completion
 from isel.verifier.function.barriers.clusters import cluster_size, is_of_pair
 from isel.verifier.function.flow.evaluate import Evaluator
 from isel.verifier.function.flow.threads import Threads, threads_of
-from isel.verifier.function.flow.values import Symbol, Where, where
+from isel.verifier.function.flow.values import MemoryLocation, Symbol, where
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.function.walks.execution_counts import ExecutionCounts, successors_of
@@ -57,7 +57,7 @@ class _Item:
     """
 
     index: int
-    place: Where
+    place: MemoryLocation
     expects: bool
     size: int
     ranks: tuple[int, ...]

@@ -9,7 +9,7 @@ mbarrier: Phase of the mbarrier object; mbarrier.try_wait: .parity.
 from __future__ import annotations
 
 from isel.verifier.function.events import Event, Kind, first_parity, first_place, signalled
-from isel.verifier.function.flow.values import Symbol, Where
+from isel.verifier.function.flow.values import MemoryLocation, Symbol
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
 
@@ -39,18 +39,18 @@ def check(report: Report) -> None:
             continue
         # Where the offset is not known, a copy may signal any of the mbarriers in a variable.
         known = all(signal.offset is not None for _, signal in filled)
-        reached = place if known else Where(place.base)
+        reached = place if known else MemoryLocation(place.base)
         if not any(_begins(other, reached) for other in asks):
             line = report.line(filled[0][0].index)
             got = f"the first wait on {place}, which {line} signals, is for parity 1"
             report.add(FIRST_PARITY, ask.index, got=got)
 
 
-def _asked(ask: Event) -> Where | None:
+def _asked(ask: Event) -> MemoryLocation | None:
     return first_place(ask) or ask.place
 
 
-def _begins(ask: Event, place: Where) -> bool:
+def _begins(ask: Event, place: MemoryLocation) -> bool:
     """Whether a wait may be for the first phase of an mbarrier."""
     asked = _asked(ask)
     return first_parity(ask) != 1 and (asked is None or asked.meets(place))

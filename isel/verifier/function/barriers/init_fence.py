@@ -13,7 +13,7 @@ from intrinsics.findings import Severity
 from intrinsics.mir import Form, MachineInstr
 from isel.verifier.function.barriers.clusters import cluster_size, is_of_pair
 from isel.verifier.function.events import Event, Kind, signalled
-from isel.verifier.function.flow.values import Where, where
+from isel.verifier.function.flow.values import MemoryLocation, where
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.rule import VerifierRule
@@ -62,12 +62,12 @@ def check(report: Report) -> None:
             _report(report, inits[index], shown, by_others=by_others)
 
 
-def _meets(place: Where | None, used: Sequence[Where | None]) -> bool:
+def _meets(place: MemoryLocation | None, used: Sequence[MemoryLocation | None]) -> bool:
     """Whether an mbarrier may be one of those that are used; None is any."""
     return any(place is None or other is None or place.meets(other) for other in used)
 
 
-def _reached(report: Report, mi: MachineInstr) -> Where | None:
+def _reached(report: Report, mi: MachineInstr) -> MemoryLocation | None:
     """What other CTAs may access by the address that a record makes; None for anything."""
     if mi.row.id != "mapa":
         return None
@@ -85,7 +85,7 @@ def _report(report: Report, init: Event, shown: int, *, by_others: bool) -> None
     )
 
 
-def _by_async_proxy(report: Report) -> list[Where]:
+def _by_async_proxy(report: Report) -> list[MemoryLocation]:
     """The mbarriers that copies of the async proxy complete on."""
     copies = (signalled(e) for e in report.analysis.events(Kind.COPY_IN))
     return [place for place in copies if place is not None]

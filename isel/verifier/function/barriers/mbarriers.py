@@ -8,7 +8,7 @@ from __future__ import annotations
 from intrinsics.findings import Severity
 from isel.verifier.function.barriers.clusters import PAIR_SIZE, cluster_size, is_in_cluster
 from isel.verifier.function.events import ARRIVING, Event, Kind, signalled
-from isel.verifier.function.flow.values import Symbol, Where
+from isel.verifier.function.flow.values import MemoryLocation, Symbol
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.rule import VerifierRule
@@ -49,14 +49,14 @@ def check(report: Report) -> None:
         _counts(report, inits, uses)
 
 
-def _uses(report: Report) -> list[tuple[Event, Where | None]]:
+def _uses(report: Report) -> list[tuple[Event, MemoryLocation | None]]:
     """Every event that uses an mbarrier, with the mbarrier."""
     found = [(e, e.place) for e in report.analysis.events(*_USES)]
     return found + [(e, signalled(e)) for e in report.analysis.events(Kind.COPY_IN)]
 
 
 def _initialised(
-    report: Report, uses: list[tuple[Event, Where | None]], inits: list[Where]
+    report: Report, uses: list[tuple[Event, MemoryLocation | None]], inits: list[MemoryLocation]
 ) -> None:
     for event, place in uses:
         if place is None or not _is_own(report, place) or any(place.meets(i) for i in inits):
@@ -69,12 +69,12 @@ def _initialised(
         )
 
 
-def _made(inits: list[Where]) -> str:
+def _made(inits: list[MemoryLocation]) -> str:
     names = sorted({str(place) for place in inits})
     return "an mbarrier: " + ", ".join(names) if names else "mbarrier.init before its first use"
 
 
-def _is_own(report: Report, place: Where) -> bool:
+def _is_own(report: Report, place: MemoryLocation) -> bool:
     """Whether a location is in a variable of the module that nothing outside can initialise."""
     if report.analysis.function.is_kernel and isinstance(place.base, Symbol):
         variables = [*report.module.variables, *report.analysis.function.variables]
@@ -99,9 +99,9 @@ def _made_on_all_paths(report: Report, role: Role) -> None:
         return
     lanes = inits[0].threads.lanes
     own = {e.place for e in inits if e.threads.lanes == lanes}
-    missed: dict[Where, int] = {}
+    missed: dict[MemoryLocation, int] = {}
 
-    def step(made: frozenset[Where], event: Event) -> frozenset[Where]:
+    def step(made: frozenset[MemoryLocation], event: Event) -> frozenset[MemoryLocation]:
         place = event.place
         if place is None or place not in own or event.kind not in _NAMED:
             return made
@@ -109,7 +109,7 @@ def _made_on_all_paths(report: Report, role: Role) -> None:
             missed[place] = min(missed.get(place, event.index), event.index)
         return made | {place}
 
-    role.walker.walk(frozenset[Where](), step, lanes)
+    role.walker.walk(frozenset[MemoryLocation](), step, lanes)
     for place, index in missed.items():
         report.add(
             MAYBE_UNINITIALIZED,
@@ -122,7 +122,9 @@ def _made_on_all_paths(report: Report, role: Role) -> None:
 # ---- counts ----------------------------------------------------------------------------------
 
 
-def _counts(report: Report, inits: list[Event], uses: list[tuple[Event, Where | None]]) -> None:
+def _counts(
+    report: Report, inits: list[Event], uses: list[tuple[Event, MemoryLocation | None]]
+) -> None:
     """A count that all arrivals together do not reach: the first wait never ends."""
     waited = [place for e, place in uses if e.kind is Kind.ASK]
     named = {place for _, place in uses if place is not None and place.offset is not None}
@@ -145,7 +147,7 @@ def _counts(report: Report, inits: list[Event], uses: list[tuple[Event, Where | 
         )
 
 
-def _is_meant(waited: Where, place: Where, named: set[Where]) -> bool:
+def _is_meant(waited: MemoryLocation, place: MemoryLocation, named: set[MemoryLocation]) -> bool:
     """Whether a wait is for an mbarrier, or for one of a ring that contains it.
 
     A wait at an unknown offset may be for any mbarrier that no use names; `named` are those with
@@ -157,7 +159,9 @@ def _is_meant(waited: Where, place: Where, named: set[Where]) -> bool:
     return waited.meets(place) and (place in named or not beside)
 
 
-def _by(report: Report, uses: list[tuple[Event, Where | None]], place: Where) -> str:
+def _by(
+    report: Report, uses: list[tuple[Event, MemoryLocation | None]], place: MemoryLocation
+) -> str:
     """The arrivals at an mbarrier and the waits on it, as words that follow a count."""
     here = [(e.kind, e.index) for e, at in uses if at is None or at.meets(place)]
     arrive = [index for kind, index in here if kind in ARRIVING]
@@ -171,7 +175,7 @@ def _said(total: int, repeats: bool) -> str:
     return f"{arrivals} in a pass of its loop" if repeats else f"{arrivals} in the whole kernel"
 
 
-def _arrivals(report: Report, place: Where) -> tuple[int, bool] | None:
+def _arrivals(report: Report, place: MemoryLocation) -> tuple[int, bool] | None:
     """The most arrivals at an mbarrier if each record is executed once, and whether one may be
     repeated.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import ARRIVING, Event, Kind, signalled
-from isel.verifier.function.flow.values import Spread, Symbol, Where
+from isel.verifier.function.flow.values import MemoryLocation, Spread, Symbol
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
 
@@ -66,7 +66,7 @@ class _Record:
     together: bool
 
 
-def _too_many(report: Report, init: Event, place: Where, count: int) -> None:
+def _too_many(report: Report, init: Event, place: MemoryLocation, count: int) -> None:
     """A record at which more threads arrive than a phase expects."""
     for index, found in report.analysis.sites.items():
         event = found[0][1]
@@ -99,7 +99,7 @@ def _arriving(events: list[Event]) -> _Record | None:
     return _Record(threads, same or len(events) == 1)
 
 
-def _expects_more(report: Report, place: Where, threads: int) -> bool:
+def _expects_more(report: Report, place: MemoryLocation, threads: int) -> bool:
     """Whether some mbarrier that may be meant expects so many arrivals."""
     return any(
         init.count is None or init.count >= threads
@@ -108,7 +108,7 @@ def _expects_more(report: Report, place: Where, threads: int) -> bool:
     )
 
 
-def _ends_early(report: Report, init: Event, place: Where, count: int) -> None:
+def _ends_early(report: Report, init: Event, place: MemoryLocation, count: int) -> None:
     """Every thread arrives once and waits for the first phase only, and more arrive than
     expected.
     """
@@ -132,7 +132,7 @@ def _ends_early(report: Report, init: Event, place: Where, count: int) -> None:
         )
 
 
-def _most(report: Report, warp: int, place: Where) -> int | None:
+def _most(report: Report, warp: int, place: MemoryLocation) -> int | None:
     """The most arrivals on a CFG path of a warp; None where they are unknown, or repeated."""
     walker = report.analysis.walkers[warp]
     concerned = [e for e in walker.each() if e.kind in ARRIVING and _may_be(e.place, place)]
@@ -156,7 +156,7 @@ def _most(report: Report, warp: int, place: Where) -> int | None:
     return max(map(sum, counts), default=0)
 
 
-def _may_be(one: Where | None, place: Where) -> bool:
+def _may_be(one: MemoryLocation | None, place: MemoryLocation) -> bool:
     return one is None or one.meets(place)
 
 
@@ -179,11 +179,11 @@ def _bytes(report: Report) -> None:
             report.add(NOT_EXPECTED, event.index, got=f"nobody expects bytes on {place}")
 
 
-def _is_own(place: Where | None) -> bool:
+def _is_own(place: MemoryLocation | None) -> bool:
     return place is not None and isinstance(place.base, Symbol)
 
 
-def _is_met_by(place: Where | None, others: list[Where | None]) -> bool:
+def _is_met_by(place: MemoryLocation | None, others: list[MemoryLocation | None]) -> bool:
     return place is None or any(other is None or other.meets(place) for other in others)
 
 

@@ -176,13 +176,13 @@ def combine(
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class MemoryLocation:
     """A memory location: a base, and the offset from it where that is known."""
 
     base: MemoryBase
     offset: int | None = None
 
-    def meets(self, other: Where) -> bool:
+    def meets(self, other: MemoryLocation) -> bool:
         """Whether both may be the same location."""
         if self.base != other.base:
             return False
@@ -199,8 +199,8 @@ class Where:
         return f"{text}+{self.offset}" if self.offset else text
 
 
-def where(value: Value) -> Where | None:
+def where(value: Value) -> MemoryLocation | None:
     """The memory location that an address names, None where its base is not known."""
     if value.base is None or isinstance(value.base, (Elected, Among, Zero, Waited)):
         return None
-    return Where(value.base, value.offset if isinstance(value.offset, int) else None)
+    return MemoryLocation(value.base, value.offset if isinstance(value.offset, int) else None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from isel.verifier.function.events import TENSOR_USES, Event, Kind
-from isel.verifier.function.flow.values import Loaded, Symbol, Where
+from isel.verifier.function.flow.values import Loaded, MemoryLocation, Symbol
 from isel.verifier.function.report import Report
 from isel.verifier.function.tensor_memory.allocation import Slot, slot_of
 from isel.verifier.function.tensor_memory.extents import ColumnRange, place_of, regions
@@ -99,9 +99,9 @@ def _allocated(report: Report) -> dict[object, tuple[int, int]]:
     }
 
 
-def _is_slot(place: Where | None, slot: Slot) -> bool:
+def _is_slot(place: MemoryLocation | None, slot: Slot) -> bool:
     """Whether a store may overwrite a slot."""
-    return place is not None and place.meets(Where(Symbol(slot.variable), slot.offset))
+    return place is not None and place.meets(MemoryLocation(Symbol(slot.variable), slot.offset))
 
 
 def _inside(report: Report, event: Event, region: ColumnRange, columns: int, alloc: int) -> None:

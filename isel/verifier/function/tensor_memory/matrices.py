@@ -13,7 +13,7 @@ from intrinsics.mir import Form
 from intrinsics.modifiers import FP4_KINDS, SCALED_KINDS, CtaGroup, MmaKind
 from intrinsics.row import Residency
 from isel.verifier.function.events import Event
-from isel.verifier.function.flow.values import Loaded, Sixteenth, Value, Where, where
+from isel.verifier.function.flow.values import Loaded, MemoryLocation, Sixteenth, Value, where
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _said(value: Value) -> str:
     if place is None:
         return f"{value.offset:#x}"
     if isinstance(place.base, Sixteenth) and place.offset is not None:
-        return f"the descriptor of {Where(place.base, place.offset * 16)}"
+        return f"the descriptor of {MemoryLocation(place.base, place.offset * 16)}"
     return str(place)
 
 

@@ -13,7 +13,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm
 from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import Event, Kind, tensor_operands
-from isel.verifier.function.flow.values import MemoryBase, Where, where
+from isel.verifier.function.flow.values import MemoryBase, MemoryLocation, where
 from isel.verifier.function.tensor_memory.matrices import MmaExtents, shape_of
 from isel.verifier.function.tensor_memory.widths import (
     ALL_LANES,
@@ -83,7 +83,9 @@ def meet(one: list[Span], other: list[Span]) -> bool | None:
     return False if False in found else None
 
 
-def _span(place: Where | None, width: int, *, writes: bool, lanes: int = ALL_LANES) -> list[Span]:
+def _span(
+    place: MemoryLocation | None, width: int, *, writes: bool, lanes: int = ALL_LANES
+) -> list[Span]:
     """A span at a location; its lane shifts the `lanes` of a layout that does not use all."""
     if place is None:
         return []

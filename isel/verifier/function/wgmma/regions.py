@@ -7,14 +7,14 @@ first byte of a matrix, and not its extent.
 from __future__ import annotations
 
 from isel.verifier.function.events import Kind
-from isel.verifier.function.flow.values import Sixteenth, Symbol, Where
+from isel.verifier.function.flow.values import MemoryLocation, Sixteenth, Symbol
 from isel.verifier.function.report import Report
 
 _LARGEST_TILE = 1 << 16
 """Bytes that one descriptor's matrix may span."""
 
 
-def overlap(report: Report, written: Where, read: Where) -> bool | None:
+def overlap(report: Report, written: MemoryLocation, read: MemoryLocation) -> bool | None:
     """Whether a write overlaps a read: True, False for perhaps, None for no."""
     name = variable_of(read)
     if name is None or not isinstance(written.base, Symbol) or written.base.name != name:
@@ -25,13 +25,13 @@ def overlap(report: Report, written: Where, read: Where) -> bool | None:
     return not holds_other_things(report, name)
 
 
-def variable_of(place: Where) -> str | None:
+def variable_of(place: MemoryLocation) -> str | None:
     """The variable that contains a location, or that a descriptor points into."""
     base = place.base
     return base.variable if isinstance(base, Sixteenth) else getattr(base, "name", None)
 
 
-def _start(place: Where) -> int | None:
+def _start(place: MemoryLocation) -> int | None:
     """The first byte that is read, as an offset from the variable's start."""
     if place.offset is None:
         return None

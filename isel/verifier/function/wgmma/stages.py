@@ -17,7 +17,7 @@ from dataclasses import field
 from intrinsics.findings import Severity
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Event, Kind, signalled
-from isel.verifier.function.flow.values import Sixteenth, Symbol, Where
+from isel.verifier.function.flow.values import MemoryLocation, Sixteenth, Symbol
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.wgmma.in_flight import ORDERING, InFlight, most_left
@@ -74,8 +74,8 @@ def _multiplies(event: Event) -> bool:
 class _Ring:
     """The mbarriers that signal empty and full stages, and the variables of the stages."""
 
-    empty: set[Where] = field(default_factory=set)
-    full: set[Where] = field(default_factory=set)
+    empty: set[MemoryLocation] = field(default_factory=set)
+    full: set[MemoryLocation] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
 
     def is_read_by(self, event: Event) -> bool:
@@ -85,7 +85,7 @@ class _Ring:
 
 def _rings(report: Report) -> list[_Ring]:
     """The rings whose stages can be distinguished from those of others."""
-    taken: dict[int, tuple[Where, list[Event]]] = {}
+    taken: dict[int, tuple[MemoryLocation, list[Event]]] = {}
     for role in report.analysis.roles:
         _taken(role, taken)
     rings: list[_Ring] = []
@@ -104,7 +104,7 @@ def _rings(report: Report) -> list[_Ring]:
     ]
 
 
-def _taken(role: Role, taken: dict[int, tuple[Where, list[Event]]]) -> None:
+def _taken(role: Role, taken: dict[int, tuple[MemoryLocation, list[Event]]]) -> None:
     """Collect the copies of a role by the last wait before them, where that is known."""
     if not any(e.kind is Kind.COPY_IN for e in role.events()):
         return
@@ -190,7 +190,7 @@ def _of_older_stage(multiply: tuple[int, int]) -> tuple[int, int] | None:
     return (index, stage - 1) if stage else None
 
 
-def _among(place: Where | None, places: set[Where]) -> bool:
+def _among(place: MemoryLocation | None, places: set[MemoryLocation]) -> bool:
     return place is not None and any(place.meets(other) for other in places)
 
 
@@ -214,7 +214,7 @@ def _modified(report: Report, role: Role, kept: int) -> None:
     role.walker.walk(nothing, step)
 
 
-def _hits(event: Event, written: Where, multiply: Event) -> Iterator[Severity]:
+def _hits(event: Event, written: MemoryLocation, multiply: Event) -> Iterator[Severity]:
     """How certain it is that a write overlaps what a multiply reads.
 
     Stages of rings are left out.
@@ -230,5 +230,5 @@ def _hits(event: Event, written: Where, multiply: Event) -> Iterator[Severity]:
             yield Severity.ERROR
 
 
-def _variable(place: Where) -> str:
+def _variable(place: MemoryLocation) -> str:
     return place.base.name if isinstance(place.base, Symbol) else ""

@@ -14,7 +14,7 @@ from intrinsics.modifiers import ScalarType, Space, Vec
 from intrinsics.modifiers.matrix import MatrixNum, MatrixShape
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow.threads import Threads
-from isel.verifier.function.flow.values import LANES, Loaded, Value, Where, constant
+from isel.verifier.function.flow.values import LANES, Loaded, MemoryLocation, Value, constant
 from isel.verifier.function.tensor_memory.tensor_spans import scales_of, spans
 from isel.verifier.ordering.integers.numbers import Number, lanes_of
 from isel.verifier.ordering.integers.windows import may_be_shared, rank_of
@@ -127,7 +127,7 @@ def columns(
     )
     event = Event(
         kind, index, mi, Threads(1),
-        None if place is None else Where(_TENSOR, place), values=values,
+        None if place is None else MemoryLocation(_TENSOR, place), values=values,
     )  # fmt: skip
     scales = scales_of(event)
     return [

@@ -12,11 +12,11 @@ from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow.graph import Graph
 from isel.verifier.function.flow.values import (
     Loaded,
+    MemoryLocation,
     Sixteenth,
     Spread,
     Symbol,
     Value,
-    Where,
     join,
     known,
     unknown,
@@ -149,10 +149,10 @@ def test_what_two_ways_agree_on() -> None:
 
 def test_places_that_may_be_the_same() -> None:
     a, b = Symbol("a"), Symbol("b")
-    assert Where(a, 8).meets(Where(a, 8))
-    assert Where(a, None).meets(Where(a, 8))
-    assert not Where(a, 0).meets(Where(a, 8))
-    assert not Where(a, None).meets(Where(b, None))
+    assert MemoryLocation(a, 8).meets(MemoryLocation(a, 8))
+    assert MemoryLocation(a, None).meets(MemoryLocation(a, 8))
+    assert not MemoryLocation(a, 0).meets(MemoryLocation(a, 8))
+    assert not MemoryLocation(a, None).meets(MemoryLocation(b, None))
 
 
 # ---- ways ------------------------------------------------------------------------------------
