@@ -97,9 +97,13 @@ class Runs:
         finders = self.finders() if pairs else []
         sizes = [f.log for f in finders if f.log.number >= _SIZE]
         for size in self._other_sizes():
-            if any(not any(log.executes(pair) for log in sizes) for pair in pairs):
-                finders.append(self._finder(self._run(size, (), late=False)))
-                sizes.append(finders[-1].log)
+            if all(any(log.executes(pair) for log in sizes) for pair in pairs):
+                break
+            log = self._run(size, (), late=False)
+            if log.truncated and log in sizes:
+                break  # what it has not executed lies behind a loop that a size does not end
+            finders.append(self._finder(log))
+            sizes.append(log)
         runs = [
             (pairs & {race.records for race in finder.races()}, _places(finder.log, records))
             for finder in finders
@@ -113,14 +117,14 @@ class Runs:
         return found
 
     def _other_sizes(self) -> Iterator[int]:
-        """Sizes beyond the runs', for what these do not execute; at last some more than threads.
+        """Sizes beyond the runs', for what these do not execute; at first some more than threads.
 
         Loops of those are short, and what is left over of unrolled ones is that of other runs.
         """
-        yield _OTHER_SIZE
         threads = math.prod(self._report.analysis.block)
         for number, _ in _RUNS[:2]:
             yield threads + number
+        yield _OTHER_SIZE
 
     def with_least_work(self) -> Log:
         """A run whose arguments are all 1, in the cluster that the kernel and the user give."""

@@ -16,7 +16,7 @@ from isel.verifier.ordering.events.memory import note_astray
 from isel.verifier.ordering.integers import windows
 from isel.verifier.ordering.integers.numbers import lanes_of
 from isel.verifier.ordering.run.clocks import NO_RELEASE, Clock, Release, Source, joined, source_of
-from isel.verifier.ordering.run.lanes import Lanes
+from isel.verifier.ordering.run.lanes import lanes_at
 from isel.verifier.ordering.run.synchronisation import Delivery
 
 _SENT = "sent"
@@ -77,7 +77,7 @@ def _bulk_store(e: Execution) -> bool:
     size = e.number("size") or e.run.program.boxes.get(e.index, BULK_COPY_ALIGNMENT)
     region = regions.shared(source, size, writes=False)
     e.log(Kind.COPY_OUT, [region], done="bulk", by_proxy=True)
-    lane_order.accessed(e, Lanes.of(source, e.mask, size, (region,), writes=False), (region,))
+    lane_order.accessed(e, lanes_at(source, e.mask, size, (region,), writes=False))
     return True
 
 
@@ -167,7 +167,7 @@ def _copy_async(e: Execution) -> bool:
         found = regions.shared_regions(address, e.mask, width, writes=True)
         e.log(Kind.SHARED_STORE, found, done=_CP_ASYNC)
         if found:
-            lane_order.accessed(e, Lanes.of(address, e.mask, width, found, writes=True), found)
+            lane_order.accessed(e, lanes_at(address, e.mask, width, found, writes=True))
     return True
 
 

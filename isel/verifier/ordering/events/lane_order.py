@@ -15,7 +15,6 @@ from intrinsics.findings import Severity
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering.events.execution import Execution
 from isel.verifier.ordering.integers.numbers import lanes_of
-from isel.verifier.ordering.memory_regions import Region
 from isel.verifier.ordering.run.lanes import Lanes, Unordered
 from isel.verifier.rule import VerifierRule
 
@@ -30,16 +29,13 @@ LANE_RACE = VerifierRule(
 )
 
 
-def accessed(e: Execution, touch: Lanes, found: tuple[Region, ...]) -> None:
+def accessed(e: Execution, touch: Lanes) -> None:
     """Compare an access with those of the warp that nothing orders before it, and keep it."""
     pending = e.machine.unordered[e.strand.actor]
-    first, last = found[0].first, found[-1].last
-    for record, old, begin, end in pending.near(touch):
-        if begin < last and first < end and (touch.writes or old.writes) and record != e.index:
-            met = _crossing(old, touch)
-            if met is not None:
-                _note(e, touch, record, old, met)
-    pending.add(Unordered(e.index, touch, first, last))
+    for record, old in pending.near(touch):
+        if record != e.index and (met := _crossing(old, touch)) is not None:
+            _note(e, touch, record, old, met)
+    pending.add(Unordered(e.index, touch))
 
 
 def _note(e: Execution, touch: Lanes, record: int, old: Lanes, met: tuple[int, int, int]) -> None:

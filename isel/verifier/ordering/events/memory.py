@@ -175,7 +175,7 @@ def _log(e: Execution, kind: Kind, address: Number, touched: regions.Touched) ->
     if found:
         e.log(kind, found)
     if touched.regions and e.mi.row.id not in ATOMICS:
-        lane_order.accessed(e, touched.lanes, touched.regions)
+        lane_order.accessed(e, touched.lanes)
 
 
 @functools.lru_cache(1024)  # warps repeat the same addresses

@@ -19,7 +19,7 @@ from isel.verifier.function.tensor_memory.tensor_spans import scales_of, spans
 from isel.verifier.ordering.integers.numbers import Number, lanes_of
 from isel.verifier.ordering.integers.windows import may_be_shared, rank_of
 from isel.verifier.ordering.memory_regions import Memory, Region
-from isel.verifier.ordering.run.lanes import Lanes
+from isel.verifier.ordering.run.lanes import Lanes, lanes_at
 
 _TENSOR = Loaded("tensor memory", 0)
 
@@ -52,7 +52,7 @@ def touched(form: Form, address: Number, mask: int, writes: bool) -> Touched:
         None if wrong is None else (wrong, size),
         here,
         any(a is None and mask >> i & 1 for i, a in enumerate(lanes)),
-        Lanes.of(address, rows, size, found, writes=writes),
+        lanes_at(address, rows, size, found, writes=writes),
     )
 
 

@@ -5,9 +5,11 @@ Layer: isel.verifier.ordering.  PTX ISA, bar.warp.sync.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.ordering.integers.numbers import Number
 from isel.verifier.ordering.integers.windows import offset_of
 from isel.verifier.ordering.memory_regions import Region
@@ -20,10 +22,12 @@ _KEPT = 4 * _MOST
 """The accesses that are kept before those that are no longer compared are dropped."""
 
 
-class Lanes(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Lanes:
     """Weak accesses of one record: `width` bytes at the address of each lane of a mask.
 
-    `pieces` has a bit for each piece of shared memory in which they are.
+    `pieces` has a bit for each piece of shared memory in which they are.  `lanes_at` makes each
+    once, so that pairs of them are compared by identity.
     """
 
     address: Number
@@ -32,28 +36,25 @@ class Lanes(NamedTuple):
     writes: bool
     pieces: int
 
-    @classmethod
-    def of(
-        cls, address: Number, mask: int, width: int, regions: Iterable[Region], *, writes: bool
-    ) -> Lanes:
-        """The accesses of a mask's lanes, which touch these regions."""
-        pieces = 0
-        for region in regions:
-            begin = offset_of(region.first)
-            first, last = begin >> _PIECE, begin + region.last - region.first - 1 >> _PIECE
-            pieces |= (2 << last) - (1 << first)
-        return cls(address, mask, width, writes, pieces)
+
+@functools.lru_cache(4096)  # warps and runs repeat the same addresses
+def lanes_at(
+    address: Number, mask: int, width: int, regions: tuple[Region, ...], *, writes: bool
+) -> Lanes:
+    """The accesses of a mask's lanes, which touch these regions."""
+    pieces = 0
+    for region in regions:
+        begin = offset_of(region.first)
+        first, last = begin >> _PIECE, begin + region.last - region.first - 1 >> _PIECE
+        pieces |= (2 << last) - (1 << first)
+    return Lanes(address, mask, width, writes, pieces)
 
 
 class Unordered(NamedTuple):
-    """Accesses after which the warp has not met: their record, and the first byte and that behind
-    the last.
-    """
+    """Accesses of a record after which the warp has not met."""
 
     record: int
     touch: Lanes
-    first: int
-    last: int
 
 
 class Pending:
@@ -66,10 +67,14 @@ class Pending:
         self._accessed = self._written = 0  # pieces
 
     def near(self, touch: Lanes) -> Iterable[Unordered]:
-        """The last accesses, where some may conflict with another one."""
-        if touch.pieces & (self._accessed if touch.writes else self._written):
-            return self._accesses[-_MOST:]
-        return ()
+        """Those of the last accesses that may conflict with another one."""
+        if not touch.pieces & (self._accessed if touch.writes else self._written):
+            return ()
+        return [
+            one
+            for one in self._accesses[-_MOST:]
+            if (touch.writes or one.touch.writes) and one.touch.pieces & touch.pieces
+        ]
 
     def add(self, one: Unordered) -> None:
         """Add an access."""
