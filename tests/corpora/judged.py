@@ -158,10 +158,14 @@ LIBRARIES = (
            "mma or cp is no pair"),
     Judged("review", "tcgen05/fence-after", 3, 7, _AFTER),
     Judged("review", "tcgen05.ld/no-wait", 1, 7, _REGISTERS),
+    Judged("review", "tcgen05.ld/register-overwritten", 1, 8,
+           "CUTLASS's stream-K loads the next tile's sums without tcgen05.wait::ld where a branch "
+           "has passed by the wait for the last; others decide whether those were read"),
     Judged("review", "mbarrier/published", 1, 1, "as mbarrier.init/fence"),
-    Judged("review", "mbarrier.init/fence", 2, 2,
+    Judged("review", "mbarrier.init/fence", 4, 7,
            "CUTLASS makes the mbarrier of a pair's deallocation behind fence.mbarrier_init, and "
-           "arrives at the cluster's barrier behind it with .relaxed"),
+           "arrives at the cluster's barrier behind it with .relaxed; CUB and libcu++ have no "
+           "fence between mbarrier.init and cp.async.bulk"),
     Judged("review", "wgmma.fence/warpgroup", 2, 2,
            "what comes next stands in memory that each warp reads for itself: the sizes of groups, "
            "or what a warp that schedules tells"),

@@ -1,8 +1,11 @@
 """Rules about fence.mbarrier_init: other CTAs and the async proxy must see the initialisation.
 
 Layer: isel.verifier.function.  PTX ISA, membar/fence: fence.mbarrier_init.release.cluster makes the
-thread's earlier mbarrier.init visible in the cluster; Async Proxy.  The manual does not say that a
-CTA's own copies need it, and many kernels do without it: there it is a note.
+thread's earlier mbarrier.init visible in the cluster.  Async Proxy: what both proxies access needs
+a fence between them.  Copies of the CTA's own complete on an mbarrier that mbarrier.init has
+written through the generic proxy; whether that is such an access the manual does not say, and
+libcu++ does without a fence: a review.  Nor does it count tcgen05.commit among the accesses of the
+async proxy (tcgen05: Shared Memory Accesses): a commit to the CTA's own mbarriers needs none.
 """
 
 from __future__ import annotations
@@ -81,7 +84,6 @@ def _report(report: Report, init: Event, shown: int, *, by_others: bool) -> None
         INIT_FENCE,
         init.index,
         got=f"{who} may see {init.place or 'it'}; no fence before {report.line(shown)}",
-        severity=None if by_others else Severity.NOTE,
     )
 
 

@@ -115,6 +115,7 @@ RING = kernel(
     mbarrier.init.shared.b64 [full], 1;
     mbarrier.init.shared.b64 [full+8], 1;
     mbarrier.init.shared.b64 [full+16], 1;
+    fence.mbarrier_init.release.cluster;
 MADE:
     bar.sync 0;
     mov.u32 %r10, 0;
@@ -169,6 +170,7 @@ STORED = kernel(
 COPIED = kernel(
     f"""\
     @%p1 mbarrier.init.shared.b64 [bar], 1;
+    @%p1 fence.mbarrier_init.release.cluster;
     bar.sync 0;
     @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;
     @%p1 {BULK} [words], [%x], 256, [bar];
@@ -238,6 +240,7 @@ CANCELLED = kernel(
     f"""\
     .reg .b128 %q;
     @%p1 mbarrier.init.shared.b64 [bar], 1;
+    @%p1 fence.mbarrier_init.release.cluster;
     bar.sync 0;
     @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;
     @%p1 {CANCEL} [words], [bar];

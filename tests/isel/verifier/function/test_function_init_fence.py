@@ -1,7 +1,7 @@
 """fence.mbarrier_init: the initialisation of an mbarrier that others than its CTA's threads see.
 
 PTX ISA, membar / fence: it "orders the prior mbarrier.init operations" of its thread for the
-cluster.  Within one CTA the manual asks for no fence, and compilers leave it out: a note.
+cluster.  Async Proxy: copies of the CTA's own complete on it through another proxy.
 """
 
 from __future__ import annotations
@@ -67,18 +67,18 @@ def test_what_a_multicast_signals_in_another_cta_needs_the_fence():
     assert review.place.line in (line_of(text, "mbarrier.init"), line_of(text, "[back], 128"))
 
 
-def test_within_a_cta_a_missing_fence_is_a_note():
+def test_within_a_cta_copies_of_the_async_proxy_need_a_fence():
     """Of several mbarriers in a row the last one that the async proxy signals is named."""
     text = of(COPY, prologue=without_fence())
-    (note,) = found(text)
-    assert note.severity is Severity.NOTE
-    assert "the async proxy may see done" in note.got
-    assert note.place.line == line_of(text, "[done], 1")
+    (review,) = found(text)
+    assert review.severity is Severity.REVIEW
+    assert "the async proxy may see done" in review.got
+    assert review.place.line == line_of(text, "[done], 1")
 
 
 def test_a_fence_on_one_way_only_is_missing_on_the_other():
     one = PROLOGUE.replace(
         FENCE, "    setp.eq.u32 %p9, %r9, 3;\n    @%p9 bra INITIALISED;\n" + FENCE
     )
-    (note,) = found(of(COPY, prologue=one))
-    assert note.severity is Severity.NOTE
+    (review,) = found(of(COPY, prologue=one))
+    assert review.severity is Severity.REVIEW

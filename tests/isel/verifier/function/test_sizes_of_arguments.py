@@ -16,7 +16,7 @@ BODY = """\
     setp.ne.u32 %p1, %t, 0;
     @%p1 bra MADE;
     mbarrier.init.shared::cta.b64 [full], 1;
-    mbarrier.init.shared::cta.b64 [done], 1;
+    mbarrier.init.shared::cta.b64 [done], 1; fence.mbarrier_init.release.cluster;
 MADE:
     bar.sync 0;
     setp.gt.u32 %p2, %t, 31;

@@ -182,6 +182,7 @@ SENT:
 
 PARTS = """\
     @%p1 mbarrier.init.shared.b64 [bars+24], 1;
+    @%p1 fence.mbarrier_init.release.cluster;
     ld.param.u64 %rd9, [out];
     mov.u32 %r50, 0;
     bar.sync 0;

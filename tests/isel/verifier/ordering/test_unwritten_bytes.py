@@ -35,6 +35,7 @@ HALF = "    setp.lt.u32 %p2, %t, 64;\n"
 BELOW = "    setp.lt.u32 %p2, %t, 124;\n"
 COPY = """\
     @%p1 mbarrier.init.shared.b64 [full], 1;
+    @%p1 fence.mbarrier_init.release.cluster;
     bar.sync 0;
     @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [full], {bytes};
     @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes
