@@ -42,6 +42,7 @@ from isel.verifier.function.tensor_memory import (
     columns,
     handles,
     lanes,
+    loaded_registers,
     overlaps,
     scales,
 )
@@ -61,7 +62,7 @@ class _Chapter(Protocol):
 
 _CHAPTERS: tuple[_Chapter, ...] = (
     *(convergence, members, lanes, warpgroups, unwritten),
-    *(allocation, handles),
+    *(allocation, handles, loaded_registers),
     *(collectors, columns, overlaps, scales),
     *(mbarriers, init_fence, phases, first_phase, expect_tx, registers, accumulators, stages),
     *(clusters, cluster_arrivals, scopes),

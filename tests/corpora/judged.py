@@ -103,6 +103,9 @@ JUDGED = (
            "scale factors are copied over those that an MMA was given: cp behind mma is no pair"),
     Judged("review", "shared/proxy-fence", 1, 16,
            "cp.async writes through the generic proxy, tcgen05.mma reads through the async one"),
+    Judged("review", "tcgen05.ld/register-overwritten", 7, 18,
+           "scores outside of a mask are set to -inf, or the next are loaded, where a branch has "
+           "passed by all reads of the last load and tcgen05.wait::ld"),
     Judged("review", "mbarrier.arrive.expect_tx/other-threads", 1, 43,
            "all threads of a warp store scale factors, and one of them arrives for all"),
     Judged("review", "mbarrier.arrive/other-threads", 14, 57,

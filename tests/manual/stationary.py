@@ -60,5 +60,5 @@ def issued(op: str) -> tuple[Issued, ...]:
         Issued("which lastuse ends", _issue(op, "b2::fill", "b2::use", "b2::lastuse"),
                _issue(op, "b2::fill", "b2::lastuse", "b2::use"), f"{op}/collector-fill"),
         Issued("of the same B", _issue(op, "b0::fill", "b0::use"),
-               _issue(op, "b0::fill") + _issue(op, "b0::use", b="%rd1"), f"{op}/collector-matrix"),
+               _issue(op, "b0::fill") + _issue(op, "b0::use", b="%rd1"), f"{op}/collector-place"),
     )  # fmt: skip

@@ -47,6 +47,8 @@ HELD = (
     Held("one commit is one arrival", "mbarrier/arrivals", ("one arrival too few",)),
     Held("and two are two", "mbarrier/ends-early",
          ("two commits counted as one", "an arrival beside the commit")),
+    Held("its mbarrier lies in shared memory", "tcgen05.commit/window",
+         ("a commit to a parameter",)),
     Held("its mbarrier has been made", "mbarrier/uninitialized",
          ("not initialised", "not initialised on one way")),
 )  # fmt: skip

@@ -7,6 +7,9 @@ from tests.manual.rows import Held, Told, kernels, mutants
 HELD = (
     Held("table 46: one thread issues a multiply", "tcgen05.mma/threads",
          ("an MMA by the whole warp", "an MMA by a lane of each warp", "an MMA by two threads")),
+    Held("table 46: one thread issues a copy", "tcgen05.cp/threads", ("a copy by the whole warp",)),
+    Held("table 46: one thread issues a shift", "tcgen05.shift/threads",
+         ("a shift by the whole warp",)),
     Held("table 46: one thread commits", "tcgen05.commit/threads",
          ("a commit by the whole warp", "a commit by each warp")),
     Held("table 46: one warp allocates", "tcgen05.alloc/warps",

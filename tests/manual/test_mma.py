@@ -108,7 +108,7 @@ ISSUED = (
     Issued("nothing behind discard", _issue("fill", "use"), _issue("fill", "discard", "use"),
            "tcgen05.mma/collector-fill"),
     Issued("of the same A", _issue("fill", "use"),
-           _issue("fill") + _issue("use").replace("%rd1", "%rd2"), "tcgen05.mma/collector-matrix"),
+           _issue("fill") + _issue("use").replace("%rd1", "%rd2"), "tcgen05.mma/collector-place"),
 )  # fmt: skip
 
 HELD = (

@@ -49,6 +49,13 @@ COUNT = VerifierRule(
     _DEALLOC,
     misses=False,
 )
+UNIFORM_COUNT = VerifierRule(
+    "{op}/uniform-columns",
+    "the threads of a warp give different numbers of columns",
+    _ALLOC,
+    expected="the same number in all threads of the warp",
+    misses=False,
+)
 FREED_TWICE = VerifierRule(
     "tcgen05.dealloc/twice",
     "tensor memory is freed twice",
@@ -242,8 +249,8 @@ COUNTS = VerifierRule(
     misses=False,
 )
 RULES = (
-    MAYBE_UNALLOCATED, AGAIN, ADDRESS, COUNT, FREED_TWICE, FREED_UNALLOCATED, FREED, NEVER_FREED,
-    AFTER_RELINQUISH, SLOT_PUBLISHED, CAPACITY, GROWING, PUBLISHED, TWICE,
+    MAYBE_UNALLOCATED, AGAIN, ADDRESS, COUNT, UNIFORM_COUNT, FREED_TWICE, FREED_UNALLOCATED, FREED,
+    NEVER_FREED, AFTER_RELINQUISH, SLOT_PUBLISHED, CAPACITY, GROWING, PUBLISHED, TWICE,
     INITIALISED_AGAIN, INVALIDATED, COMPLETES, WITHOUT_ARRIVALS, DEADLOCK,
     PEER_RUNS, PEER_FREED, PEER_EXIT, REMOTE_EXIT, COMMIT_EXIT, PENDING, MISALIGNED,
     OUTSIDE, ELSEWHERE, COUNTS,

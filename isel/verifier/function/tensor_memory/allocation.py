@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from intrinsics.findings import Severity
+from intrinsics.modifiers import Space
 from isel.verifier.function.events import TENSOR_USES, Event, Kind, tensor_operands
 from isel.verifier.function.flow.values import Loaded, Parameter, Symbol
 from isel.verifier.function.report import Report
@@ -44,7 +45,14 @@ UNUSED = VerifierRule(
     _ALLOC,
     Severity.WARNING,
 )
-RULES = (CTA_GROUPS, UNALLOCATED, WARPS, UNUSED)
+WINDOW = VerifierRule(
+    "{op}/window",
+    "what is signalled or written lies outside of shared memory",
+    expected="an address of shared memory",
+    hint="cvta.shared.u64 makes a generic address of an address in shared memory",
+    misses=False,
+)
+RULES = (CTA_GROUPS, UNALLOCATED, WARPS, UNUSED, WINDOW)
 
 Slot: TypeAlias = Loaded
 """The shared memory location of an allocation's address."""
@@ -68,6 +76,7 @@ def check(report: Report) -> None:
     """Report the records that break a rule of this module."""
     _one_group(report)
     _allocated_at_all(report)
+    _in_shared_memory(report)
     if report.analysis.block:
         _one_warp_allocates(report)
         for slot in slots(report):
@@ -95,6 +104,23 @@ def _one_group(report: Report) -> None:
 
 def _spelled(group: object) -> str:
     return str(getattr(group, "ptx", group)).lstrip(".")
+
+
+def _in_shared_memory(report: Report) -> None:
+    """Generic addresses of slots and mbarriers are those of shared memory.
+
+    What a parameter holds is not known, but it is the same for all CTAs.
+    """
+    variables = (*report.module.variables, *report.analysis.function.variables)
+    spaces = {variable.name: variable.space for variable in variables}
+    for event in report.analysis.events(Kind.ALLOC, Kind.COMMIT):
+        base = None if event.place is None else event.place.base
+        if event.mi.form.attributes.get("space") is not None or base is None:
+            continue
+        if isinstance(base, Symbol) and spaces.get(base.name, Space.SHARED) is not Space.SHARED:
+            report.add(WINDOW, event.index, got=str(event.place))
+        elif isinstance(base, Parameter) and report.analysis.function.is_kernel:
+            report.add(WINDOW, event.index, got=str(event.place), severity=Severity.REVIEW)
 
 
 def _allocated_at_all(report: Report) -> None:

@@ -3,6 +3,10 @@
 Layer: isel.verifier.function.  The buffer of A, and those of B in weight-stationary MMAs, hold a
 matrix from a fill to its last use.  An MMA that names no collector discards buffer a, or b0 of the
 weight-stationary ones.  PTX ISA, tcgen05.mma and tcgen05.mma.ws: collector_usage.
+
+A use gives the permission to take a matrix from the buffer or from memory, "opportunistic"ally: a
+matrix of another form is another one, and an error.  One at another place may have equal elements,
+and whether that is the same matrix the manual does not say: a review.
 """
 
 from __future__ import annotations
@@ -11,13 +15,14 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TypeAlias
 
+from intrinsics.findings import Severity
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.tensor_memory.infeasible_paths import Doubt, marked
-from isel.verifier.function.tensor_memory.matrices import different
+from isel.verifier.function.tensor_memory.matrices import other_form, other_place
 from isel.verifier.rule import VerifierRule
 
 _BUFFERS = ("a", "b", "b0", "b1", "b2", "b3")
@@ -34,14 +39,22 @@ NOT_FILLED = {
     )
     for buffer in _BUFFERS
 }
+_SPARES = "the buffer spares a reload of one and the same matrix: ::fill where the matrix changes"
 ANOTHER = VerifierRule(
     "{op}/collector-matrix",
     "a collector buffer is used for another matrix than it was filled with",
     _SECTION,
-    hint="the buffer spares a reload of one and the same matrix: ::fill where the matrix changes",
+    hint=_SPARES,
     misses=False,
 )
-RULES = (*NOT_FILLED.values(), ANOTHER)
+ELSEWHERE = VerifierRule(
+    "{op}/collector-place",
+    "a collector buffer is used for a matrix at another place than that which filled it",
+    _SECTION,
+    Severity.REVIEW,
+    hint=f"{_SPARES}; the tensor core may take it from the buffer or from memory",
+)
+RULES = (*NOT_FILLED.values(), ANOTHER, ELSEWHERE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,16 +219,16 @@ class _Buffer:
             )
 
     def _compare(self, filled: int, event: Event) -> None:
-        found = different(self.events[filled], event, self.operand)
-        if found is None:
-            return
-        what, first, second = found
-        self.report.add(
-            ANOTHER,
-            event.index,
-            got=f"{what} {second}",
-            expected=f"{what} {first}, as {self.report.line(filled)} filled it",
-        )
+        for rule, differ in ((ANOTHER, other_form), (ELSEWHERE, other_place)):
+            found = differ(self.events[filled], event, self.operand)
+            if found is not None:
+                what, first, second = found
+                self.report.add(
+                    rule,
+                    event.index,
+                    got=f"{what} {second}",
+                    expected=f"{what} {first}, as {self.report.line(filled)} filled it",
+                )
 
     def _doubted(self, state: _State, doubt: Doubt) -> _State:
         """The state after a join of paths that may be infeasible."""

@@ -6,6 +6,7 @@ Layer: isel.verifier.function.  PTX ISA, Instruction descriptor.
 from __future__ import annotations
 
 import functools
+from typing import TypeAlias
 
 from intrinsics.descriptors.idesc import n_of
 from intrinsics.lazy_dataclass import dataclass
@@ -59,22 +60,29 @@ def _shape(form: Form, words: tuple[tuple[str, int], ...], word: int) -> MmaExte
     )
 
 
-def different(one: Event, other: Event, operand: str) -> tuple[str, str, str] | None:
-    """Why the matrix `operand` (a or b) of two MMAs is certainly not the same; None where it may
-    be.
+Difference: TypeAlias = tuple[str, str, str]
+"""A property of a matrix in words, with its value in either MMA."""
 
-    The result is the property in words, with its value in either MMA.
+
+def other_form(one: Event, other: Event, operand: str) -> Difference | None:
+    """The property in which the matrix `operand` (a or b) of two MMAs is certainly of another form;
+    None where it may be the same.
     """
     kinds = [str(getattr(e.mi.attributes()["kind"], "value", "")) for e in (one, other)]
     if kinds[0] != kinds[1]:
         return "the kind", kinds[0], kinds[1]
+    return _different_types(one, other, operand)
+
+
+def other_place(one: Event, other: Event, operand: str) -> Difference | None:
+    """The places of the matrix `operand` of two MMAs, where it is certainly not at the same."""
     places = [_residence(e, operand) for e in (one, other)]
     if places[0] != places[1]:
         return f"{operand} in", places[0], places[1]
     first, second = one.value(operand), other.value(operand)
     if first is not None and second is not None and _differ(first, second):
         return f"{operand} at", _said(first), _said(second)
-    return _different_types(one, other, operand)
+    return None
 
 
 def _residence(event: Event, operand: str) -> str:
@@ -108,7 +116,7 @@ _FIELDS: dict[str, tuple[tuple[str, int, int], ...]] = {
 """Fields of the instruction descriptor about a matrix: name, first bit, mask."""
 
 
-def _different_types(one: Event, other: Event, operand: str) -> tuple[str, str, str] | None:
+def _different_types(one: Event, other: Event, operand: str) -> Difference | None:
     """The field of a matrix in which two instruction descriptors differ."""
     shape, shape2 = shape_of(one), shape_of(other)
     word, word2 = _number(one.value("idesc")), _number(other.value("idesc"))

@@ -23,7 +23,7 @@ _COLUMN = 0xFFFF
 
 
 def _allocate(e: Execution) -> bool:
-    to, count = e.number("dst"), e.number("ncols")
+    to, count = e.number("dst"), _columns(e)
     if to is None or count is None:
         return e.is_unknown("tcgen05.alloc")
     mine = e.machine.allocations.setdefault(e.strand.rank, [])
@@ -50,6 +50,15 @@ def _allocate(e: Execution) -> bool:
         return resume()
     room = f"{lifetimes.ROOM}: {count}, beside {_held(mine)} that are held"
     return e.wait(come, resume, "tcgen05.alloc of the peer CTA" if has_room() else room)
+
+
+def _columns(e: Execution) -> int | None:
+    """The number of columns, where it is known; all threads of the warp have to give the same."""
+    given = sorted(regions.union_lanes(e.slot("ncols"), e.mask))
+    if len(given) > 1:
+        got = f"{e}: {given[0]}, {given[1]}" + ", …" * (len(given) > 2)
+        e.run.log.breach(lifetimes.UNIFORM_COUNT, e.index, got)
+    return e.number("ncols")
 
 
 def _peers_come(e: Execution, before: int) -> bool:
@@ -97,7 +106,7 @@ def _judge(e: Execution, mine: list[Allocation], to: int, count: int) -> None:
 
 
 def _free(e: Execution) -> bool:
-    first, count = e.number("taddr"), e.number("ncols")
+    first, count = e.number("taddr"), _columns(e)
     mine = e.machine.allocations.setdefault(e.strand.rank, [])
     if first is None or count is None:
         if not mine and e.run.program.allocates:

@@ -1,4 +1,4 @@
-"""What a thread's multiplies keep in collector buffers: a use is of the matrix of the last fill.
+"""What a thread's multiplies keep in collector buffers: a use is for the matrix of the last fill.
 
 Layer: isel.verifier.ordering.events.  Descriptors are numbers in a run, in every turn of a loop.
 PTX ISA, tcgen05.mma and tcgen05.mma.ws: collector_usage.
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from intrinsics.row import Residency
-from isel.verifier.function.tensor_memory.collectors import ANOTHER, usages
+from isel.verifier.function.tensor_memory.collectors import ELSEWHERE, usages
 from isel.verifier.ordering.events.execution import Execution
 
 
 def collect(e: Execution, numbers: Mapping[str, int]) -> None:
-    """Note what a multiply does with collector buffers, and log a use of another matrix."""
+    """Note what a multiply does with collector buffers, and log a use for one elsewhere."""
     held = e.machine.collectors
     for usage in usages(e.mi):
         buffer = e.thread, usage.buffer
@@ -28,7 +28,7 @@ def collect(e: Execution, numbers: Mapping[str, int]) -> None:
             if matrix != filled:
                 here, there = (_place(e, usage.buffer, one) for one in (matrix, filled))
                 got = f"{usage} for {here}; {{line}} has filled the buffer with {there}"
-                e.run.log.breach(ANOTHER, e.index, got, by)
+                e.run.log.breach(ELSEWHERE, e.index, got, by)
 
 
 def _place(e: Execution, buffer: str, matrix: int) -> str:

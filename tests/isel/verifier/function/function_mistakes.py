@@ -140,6 +140,23 @@ MISTAKES = {
     "counts exchanged": Mistake(
         "tcgen05.dealloc/count", TWICE, "    $dealloc %r3, 64;\n    $dealloc %r4, 32;",
         "    $dealloc %r3, 64;\n    $dealloc %r4, 64;", "$dealloc %r4"),
+    "a count for each thread": Mistake(
+        "tcgen05.alloc/uniform-columns", STORE_LOAD, "    $alloc [slot], 32;",
+        "    setp.lt.u32 %p9, %r1, 9; selp.b32 %r9, 32, 64, %p9; $alloc [slot], %r9;", _ALLOC),
+    "a count of odd threads": Mistake(
+        "tcgen05.alloc/uniform-columns", STORE_LOAD, "    $alloc [slot], 32;",
+        "    and.b32 %r9, %r1, 1; add.u32 %r9, %r9, 1; shl.b32 %r9, %r9, 5; $alloc [slot], %r9;",
+        _ALLOC),
+    "a slot in a parameter": Mistake(
+        "tcgen05.alloc/window", STORE_LOAD, "    $alloc [slot], 32;",
+        "    ld.param.u64 %rd9, [out];"
+        " tcgen05.alloc.cta_group::1.sync.aligned.b32 [%rd9], 32;", "tcgen05.alloc",
+        perhaps=True),
+    "a slot for each block": Mistake(
+        "tcgen05.alloc/window", STORE_LOAD, "    $alloc [slot], 32;",
+        "    ld.param.u64 %rd9, [out]; add.s64 %rd9, %rd9, 256;"
+        " tcgen05.alloc.cta_group::1.sync.aligned.b32 [%rd9], 32;", "tcgen05.alloc",
+        perhaps=True),
     "freed twice": Mistake(
         "tcgen05.dealloc/twice", STORE_LOAD, "    ld.param.u64 %rd1, [out];",
         "    $dealloc %r3, 32;", "$dealloc", at_nth=1),
@@ -319,6 +336,30 @@ MISTAKES = {
     "a commit by each warp": Mistake(
         "tcgen05.commit/threads", BY_ROW, "    $commit [done];\nWAIT:",
         "WAIT:  setp.ne.s32 %p9, %r1, 0;  @!%p9 $commit [done];\nAGAIN:", "$commit"),
+    "a copy by the whole warp": Mistake(
+        "tcgen05.cp/threads", SINGLE, "    @!%p3 bra ISSUED;",
+        "    tcgen05.cp.cta_group::1.128x256b [%r3], %rd1; @!%p3 bra ISSUED;", "tcgen05.cp"),
+    "a copy by two threads": Mistake(
+        "tcgen05.cp/threads", SINGLE, "    @!%p3 bra ISSUED;",
+        "    setp.lt.u32 %p9, %r1, 2; @%p9 tcgen05.cp.cta_group::1.128x256b [%r3], %rd1;"
+        " @!%p3 bra ISSUED;", "tcgen05.cp"),
+    "a shift by two threads": Mistake(
+        "tcgen05.shift/threads", SINGLE, "    @!%p3 bra ISSUED;",
+        "    setp.lt.u32 %p9, %r1, 2; @%p9 tcgen05.shift.cta_group::1.down [%r3];"
+        " @!%p3 bra ISSUED;", "tcgen05.shift"),
+    "a shift by the whole warp": Mistake(
+        "tcgen05.shift/threads", SINGLE, "    @!%p3 bra ISSUED;",
+        "    tcgen05.shift.cta_group::1.down [%r3]; @!%p3 bra ISSUED;", "tcgen05.shift"),
+    "a commit to a parameter": Mistake(
+        "tcgen05.commit/window", SINGLE, "    $commit [done];",
+        "    ld.param.u64 %rd9, [out];"
+        " tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [%rd9];", "tcgen05.commit",
+        perhaps=True, also=("mbarrier/arrivals",)),
+    "another commit to a parameter": Mistake(
+        "tcgen05.commit/window", SINGLE, "    $commit [done];",
+        "    ld.param.u64 %rd9, [out]; add.s64 %rd9, %rd9, 8; $commit [done];"
+        " tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [%rd9];", "commit.cta_group",
+        perhaps=True),
     # ---- convergence -------------------------------------------------------------------------
     "half a warp loads": Mistake(
         "tcgen05.ld/aligned", STORE_LOAD, "    $load {%r5",
@@ -376,6 +417,22 @@ MISTAKES = {
     "an address for each thread": Mistake(
         "tcgen05.ld/uniform-address", STORE_LOAD, "$load {%r5, %r6}, [%r3]",
         "shl.b32 %r9, %r1, 16; add.s32 %r9, %r3, %r9; $load {%r5, %r6}, [%r9]", "$load"),
+    "stored at an address for each thread": Mistake(
+        "tcgen05.st/uniform-address", STORE_LOAD, "$store [%r3], {%r1, %r4}",
+        "shl.b32 %r9, %r1, 16; add.s32 %r9, %r3, %r9; $store [%r9], {%r1, %r4}", "$store"),
+    "stored at a column for each thread": Mistake(
+        "tcgen05.st/uniform-address", STORE_LOAD, "$store [%r3], {%r1, %r4}",
+        "add.s32 %r9, %r3, %r1; $store [%r9], {%r1, %r4}", "$store"),
+    "a register is written while it is loaded": Mistake(
+        "tcgen05.ld/register-overwritten", STORE_LOAD, "    $loaded;",
+        "    mov.u32 %r5, 1; $loaded;", "$load"),
+    "a register is loaded twice at once": Mistake(
+        "tcgen05.ld/register-overwritten", STORE_LOAD, "    $loaded;",
+        "    $load {%r6, %r5}, [%r3]; $loaded;", "$load"),
+    "a register is written behind a branch": Mistake(
+        "tcgen05.ld/register-overwritten", STORE_LOAD, "    $loaded;",
+        "    ld.param.u32 %r9, [steps]; setp.eq.u32 %p9, %r9, 0; @%p9 bra NO; $loaded;"
+        " NO: mov.u32 %r5, 1; $loaded;", "$load", perhaps=True),
     "a column for each thread": Mistake(
         "tcgen05.ld/uniform-address", TILE, "    add.s32 %r21, %r3, %r20;",
         "    add.s32 %r21, %r3, %r20; and.b32 %r40, %r1, 1; add.s32 %r21, %r21, %r40;", "$load"),

@@ -18,10 +18,10 @@ USE = FILL.replace("i32 193, i32 1,", "i32 193, i32 3,").replace("%accumulate", 
 
 SECOND = {
     "the same matrix": (USE, []),
-    "another variable": (USE.replace("%a_desc", "%b_desc"), ["tcgen05.mma/collector-matrix"]),
+    "another variable": (USE.replace("%a_desc", "%b_desc"), ["tcgen05.mma/collector-place"]),
     "another part of the tile": (
-        "%other = add i64 %a_desc, 8\n" + USE.replace("%a_desc", "%other"),
-        ["tcgen05.mma/collector-matrix"],
+        "%other = add i64 %a_desc, 2\n" + USE.replace("%a_desc", "%other"),
+        ["tcgen05.mma/collector-place"],
     ),
 }
 
