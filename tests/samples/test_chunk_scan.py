@@ -78,7 +78,7 @@ def test_lanes_that_may_still_read_are_found_by_a_run() -> None:
     made = sample.build().compile(level="function")
     assert "mbarrier.arrive/other-threads" in {found.rule for found in made.findings}
     y, h = np.zeros_like(x), np.zeros((1, sample.P, sample.N), np.float32)
-    with pytest.raises(SimulationError, match="race"):
+    with pytest.raises(SimulationError, match="goes before one for a whole warp"):
         made.run(x, b, c, y, a, h, 3, schedule="late")
 
 

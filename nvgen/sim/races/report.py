@@ -146,6 +146,8 @@ def _hint(missing: str) -> str:
         )
     if missing == "size":
         return "a number that is stored in parts may be read with some of them old"
-    if missing in ("thread", "CTA", *_PLACES):
+    if missing == "thread":
+        return "an arrival tells of its own thread: bar.warp.sync goes before one for a whole warp"
+    if missing in ("CTA", *_PLACES):
         return ""
     return "whoever comes next must have waited for the operation, or have met who waited"
