@@ -170,7 +170,11 @@ def warpgroup_operand(fragments: Sequence[Sequence[Vector]], dtype: ElementType)
 
     Raises: InputError when some are missing.
     """
-    found = tuple(tuple(steps) for steps in fragments)
+    try:
+        found = tuple(tuple(steps) for steps in fragments)
+    except TypeError:
+        expected = "[[a Vector of four for each step of K] for each 64 rows]"
+        raise refuse("no registers of A", got=described(fragments), expected=expected) from None
     for vector in (vector for steps in found for vector in steps):
         if not isinstance(vector, Vector):
             raise refuse("no registers of A", got=described(vector), expected="a Vector of four")

@@ -215,7 +215,8 @@ class Protocols(SharedMemory):
             )
         if isinstance(there, Pointer):
             return self.mapa_shared_cluster(there, rank)
-        return Barrier(there.name, self.mapa_shared_cluster(pointer_of(there), rank))
+        moved = self.mapa_shared_cluster(pointer_of(there), rank)
+        return Barrier(there.name, moved)
 
     def peer_rank(self) -> Int:
         """The rank of the other CTA of this CTA's pair; the two differ in the lowest bit.

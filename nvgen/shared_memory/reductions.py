@@ -280,12 +280,16 @@ def _filled(value: Combined, given: object) -> Combined:
     found: object
     if isinstance(value, tuple):
         given = given if isinstance(given, tuple) else (given,) * len(value)
+        if len(given) != len(value):
+            got = f"{len(given)} parts"
+            raise refuse("an initial value of other parts", got=got, expected=_words(value))
         found = tuple(
             _filled(cast("Int", part), one) for part, one in zip(value, given, strict=True)
         )
     elif isinstance(value, Vector):
         found = given if isinstance(given, Vector) else value.splat(given)
     else:
+        type_of(value)  # it raises for what is no number
         found = value.like(value.taken(given))
     return cast("Combined", found)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import ClassVar, NoReturn, SupportsIndex
+from typing import ClassVar, NoReturn
 
 from llvmlite import ir
 
@@ -277,7 +277,7 @@ def index_below(number: object, count: int, name: str) -> IntLike:
     """The number of one of `count` things called `name`."""
     if isinstance(number, Int):
         return number
-    known = operator.index(number) if isinstance(number, SupportsIndex) else None
+    known = index_of(number)
     if known is None or not 0 <= known < count:
         raise refuse(
             f"{name} has no such number", got=described(number), expected=f"0..{count - 1}"
