@@ -174,9 +174,18 @@ def instead(given: object) -> str:
     return ""
 
 
+def checked_width(bits: int, least: int = 1) -> int:
+    """The number of bits of an integer, of which LLVM has up to 2**23."""
+    if type(bits) is not int or not least <= bits <= 1 << 23:
+        raise refuse(
+            "no width of an integer", got=described(bits), expected=f"{least} or more bits"
+        )
+    return bits
+
+
 def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
     """A constant of a width; of an unsigned type a negative one counts from the top."""
-    value = index_of(given)
+    value, bits = index_of(given), checked_width(bits)
     if value is None:
         expected = f"i{bits}, or a whole number"
         raise refuse("no integer", got=described(given), expected=expected, hint=instead(given))

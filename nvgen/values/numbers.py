@@ -30,6 +30,7 @@ from nvgen.values.number_types import (
     Scalar,
     Several,
     called,
+    checked_width,
     constant,
     element_of,
     float_constant,
@@ -171,10 +172,8 @@ class Int(Scalar):
 
         Raises: InputError for fewer.
         """
-        if bits <= self.bits:
-            raise refuse("no wider integer", got=f"i{bits}", expected=f"more than i{self.bits}")
-        wide = self.builder.at_caller().zext(self.value, ir.IntType(bits))
-        return Int(self.builder, wide)
+        type_ = ir.IntType(checked_width(bits, self.bits + 1))
+        return Int(self.builder, self.builder.at_caller().zext(self.value, type_))
 
     def min(self, other: Int | int) -> Int:
         """The minimum of two numbers of one type."""

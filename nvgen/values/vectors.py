@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Concatenate, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from llvmlite import ir
@@ -470,7 +470,7 @@ def vector_of(values: Sequence[Number]) -> Vector:
 
     Raises: InputError for none, and for numbers of several types.
     """
-    if not isinstance(values, Iterable):
+    if not isinstance(values, Sequence):
         raise refuse("no numbers of a vector", got=described(values), expected="a list of them")
     types = {type_of(number) for number in values}
     if len(types) != 1:
