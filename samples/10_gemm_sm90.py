@@ -116,7 +116,7 @@ class Gemm:
         (rows, columns), wide = config.clusters, "m" if config.swap else "n"
         self.down = (self.args["n" if config.swap else "m"] + (rows - 1)) // rows
         self.across = (self.args[wide] + (columns - 1)) // columns
-        self.group = self.even(self.down if config.is_down else self.across)
+        self.group, self.last = self.groups(self.down if config.is_down else self.across)
 
     def way(self) -> type[Alone]:
         """How CTAs share tiles, and warpgroups."""
@@ -232,18 +232,18 @@ class Gemm:
         """Steps of the tile before this one: of warpgroups in turn the other one has it."""
         return work.end - work.first
 
-    def even(self, few):
-        """How many tiles a group has, about as many as the configuration says: of 9 not 8 and 1.
+    def groups(self, few) -> tuple:
+        """How many tiles a group has, and which group is the last: it has what is left, too.
 
-        Of a single wave fewer: CTAs beside each other read less that differs.
+        About as many as the configuration says, of 9 not 8 and 1.  Of a single wave fewer, and an
+        even number: CTAs beside each other read less that differs, and the two of a TPC the same.
         """
         b, config = self.b, self.config
         is_one_wave = self.tile_count() <= b.nctaid_x // config.ctas
-        in_many, in_one = (
-            (few + most // 2) // most for most in (config.group, min(config.group, ONE_WAVE))
-        )
-        groups = b.select(is_one_wave, in_one, in_many).max(1)
-        return (few + (groups - 1)) // groups
+        in_one = min(config.group, ONE_WAVE)
+        count = ((few + config.group // 2) // config.group).max(1)
+        last = b.select(is_one_wave, (few // in_one).max(1), count) - 1
+        return b.select(is_one_wave, in_one, (few + (count - 1)) // count), last
 
     def place(self, number) -> tuple:
         """Where a tile begins by its number, a group of tiles at a time, and its own part.
@@ -253,9 +253,10 @@ class Gemm:
         """
         config, sizes = self.config, (self.down, self.across)
         few, many = sizes if config.is_down else reversed(sizes)
-        begin = number // (many * self.group) * self.group
-        inside, left = number % (many * self.group), few - begin
-        few = left.min(self.group)
+        group = (number // (many * self.group)).min(self.last)
+        begin = group * self.group
+        inside, left = number - begin * many, few - begin
+        few = self.b.select(group == self.last, left, left.min(self.group))
         both = begin + inside % few, inside // few
         down, across = both if config.is_down else reversed(both)
         row, column = (down * config.cluster + self.rank) * config.m, across * config.n

@@ -105,11 +105,13 @@ CUT: list[tuple[dict[str, int], tuple[int, int, int], tuple[object, ...], int]] 
     ({"m": 64, "n": 32, "split": 2, "cluster": 2} | EARLY, (80, 40, 344), (), 4),
     ({"m": 64, "n": 16, "swap": True, "group": 2}, (75, 200, 72), (), 2),
     ({"m": 64, "n": 16, "swap": True, "group": 2, "cluster": 2}, (75, 336, 72), (), 2),
+    ({"m": 64, "n": 8, "swap": True}, (75, 72, 72), (), 20),
 ]
 """Configurations of one consumer, sizes, what is multiplied, and how many CTAs multiply it.
 
 Tiles of which several CTAs each multiply a part of K, one of them none; D stored transposed, its
-tiles in groups of two along A and along B; odd widths; all types and majors.
+tiles in groups of two along A and along B, and of four and six where all are one wave; odd widths;
+all types and majors.
 """
 
 
