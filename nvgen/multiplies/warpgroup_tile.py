@@ -19,7 +19,7 @@ from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.element_families import OF_WARPGROUPS
 from intrinsics.multiplies.element_names import MODIFIERS
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import Requirement, check, described, refuse
+from nvgen.calling.refusals import Requirement, check, described, index_of, refuse
 from nvgen.fragments.layouts import Holders, RegisterTile
 from nvgen.instructions.mma_rows import Accumulator, wgmma_accumulator, wgmma_descriptor
 from nvgen.instructions.roles import WARPGROUP, ExecutionScope
@@ -157,8 +157,9 @@ def warpgroup_tile(
 
     Raises: InputError when no wgmma has such a D.
     """
-    if m < WARPGROUP_ROWS or m % WARPGROUP_ROWS or dtype not in _GROUP_SUMS:
-        got = f"{m}x{n} of {dtype.value}"
+    rows = index_of(m) or 0
+    if rows < WARPGROUP_ROWS or rows % WARPGROUP_ROWS or dtype not in _GROUP_SUMS:
+        got = f"{described(m)}x{described(n)} of {dtype.value}"
         expected = f"a multiple of {WARPGROUP_ROWS} rows of f32, f16 or s32"
         raise refuse("no such tile in the registers of a warpgroup", got=got, expected=expected)
     parts = tuple(wgmma_accumulator(b, n, _GROUP_SUMS[dtype]) for _ in range(m // WARPGROUP_ROWS))

@@ -242,9 +242,10 @@ class Variable(Changing, Generic[Held]):
 
         Raises: InputError for another one.
         """
-        if hasattr(value, "words") and value.words != self._first.words:
+        words = getattr(value, "words", None)
+        if isinstance(words, str) and words != self._first.words:
             raise refuse(
-                "a variable keeps its type and width", got=value.words, expected=self._first.words,
+                "a variable keeps its type and width", got=words, expected=self._first.words,
                 hint="x.to(…) is the number in another type, b.f32(word) the f32 whose bits a word "
                 "holds, x.word the other way round",
             )  # fmt: skip
