@@ -214,6 +214,31 @@ def test_a_barrier_is_no_wait(schedule: str) -> None:
     assert found.rule == "sim/race"
 
 
+HALVES = """
+    cp.async.cg.shared.global [%r2], [%rd2], 16;
+    and.b32 %r8, %tx, 31;
+    setp.lt.u32 %p2, %r8, 16;
+    @%p2 cp.async.wait_all;
+"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_each_thread_waits_for_its_own_copies(schedule: str) -> None:
+    out = result(64)
+    body = ADDRESSES + HALVES + "@!%p2 cp.async.wait_all; bar.sync 0;" + OTHERS + SHOW
+    run(body, source(64), Output(out), variables=VARIABLES, schedule=schedule, threads=64)
+    assert (out.reshape(2, -1) == source(64).reshape(2, -1)[::-1]).all()
+
+
+def test_a_thread_does_not_wait_for_those_of_others() -> None:
+    """The upper half of each warp has not waited when its bytes are read."""
+    (found,) = findings(
+        ADDRESSES + HALVES + "bar.sync 0;" + OTHERS + SHOW,
+        source(64), Output(result(64)), variables=VARIABLES, schedule="late", threads=64,
+    )  # fmt: skip
+    assert found.rule == "sim/race"
+
+
 # ---- mbarriers -------------------------------------------------------------------------------
 
 

@@ -1,8 +1,9 @@
 """cp.async: copies of a few bytes by each thread, their groups, and their arrivals at mbarriers.
 
-Layer: nvgen.sim.semantics.  The copies of a strand are one operation: at some moment before one
-of its threads waits for it, it reads global and writes shared memory.  The manual does not say by
-which proxy, so no proxy fence is asked for behind it; the verifier says so as a review.  An
+Layer: nvgen.sim.semantics.  The copies of a strand are one operation, from which those of threads
+that wait without the others are parted: a thread waits for its own copies alone.  At some moment
+before that, an operation reads global and writes shared memory.  The manual does not say by which
+proxy, so no proxy fence is asked for behind it; the verifier says so as a review.  An
 arrival on an mbarrier takes effect when all earlier copies of its thread are complete; without
 `.noinc` the phase expects one arrival more from its issue on.  PTX ISA, cp.async;
 cp.async.commit_group; cp.async.wait_group; cp.async.mbarrier.arrive.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import ScalarType, Space
@@ -43,14 +45,11 @@ def copy(c: Compiler, mi: MachineInstr) -> Step:
         warp = strand.warp
         lanes = strand.lanes
         reads = wanted(warp)[lanes].astype(np.int64)
-        moved = _Copy(warp.cta, space, dst(warp)[lanes], src(warp)[lanes], reads, size)
+        moved = _Copy(strand.mask, warp.cta, space, dst(warp)[lanes], src(warp)[lanes], reads, size)
         moved.check()
-        numbers = list(lane_numbers(strand.mask))
-        thread = (warp.cta.number, warp.number, numbers[0])
-        op = AsyncOp("cp.async", thread, "copy", moved, place, lazy=True)
-        for lane in numbers:
+        op = moved.issued(warp, place)
+        for lane in lane_numbers(strand.mask):
             _groups(warp, lane).add(op)
-        warp.cta.machine.engine.issue(op)
         return None
 
     return run
@@ -70,8 +69,9 @@ def _bytes_read(c: Compiler, mi: MachineInstr, size: int) -> Getter:
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """The copies of a strand, an element of each array for each thread."""
+    """The copies of the threads of a mask, an element of each array for each of them."""
 
+    mask: int
     cta: Cta
     space: Space
     dst: NDArray[np.int64]
@@ -93,6 +93,19 @@ class _Copy:
                 hint="PTX leaves open what such a copy does",
                 section=_SECTION,
             )
+
+    def of(self, mask: int) -> _Copy:
+        """The copies of some of the threads."""
+        kept = [mask >> lane & 1 == 1 for lane in lane_numbers(self.mask)]
+        arrays = (self.dst[kept], self.src[kept], self.wanted[kept])
+        return _Copy(mask, self.cta, self.space, *arrays, self.size)
+
+    def issued(self, warp: Warp, place: Place) -> AsyncOp:
+        """The operation that does them."""
+        thread = (self.cta.number, warp.number, next(iter(lane_numbers(self.mask))))
+        op = AsyncOp("cp.async", thread, "copy", self, place, lazy=True)
+        self.cta.machine.engine.issue(op)
+        return op
 
     def __call__(self) -> None:
         """Read global memory, then write shared memory."""
@@ -160,9 +173,25 @@ def _wait(strand: Strand, count: int) -> None:
         ops = tuple(groups.but_the_last(count))
         alike[ops] = alike.get(ops, 0) | 1 << lane
     for ops, lanes in alike.items():
-        warp.cta.machine.engine.wait(warp, lanes, ops)
+        own = [_parted(warp, op, lanes) for op in ops]
+        warp.cta.machine.engine.wait(warp, lanes, own)
     for lane in lane_numbers(strand.mask):
         _groups(warp, lane).keep(count)
+
+
+def _parted(warp: Warp, op: AsyncOp, lanes: int) -> AsyncOp:
+    """The part of an operation in flight that does the copies of some of its threads."""
+    copies = op.effect
+    assert isinstance(copies, _Copy)
+    rest = copies.mask & ~lanes
+    if op.done or not rest:
+        return op
+    op.effect = copies.of(rest)
+    part = copies.of(copies.mask & lanes).issued(warp, op.place)
+    for lane in lane_numbers(copies.mask & lanes):
+        groups = _groups(warp, lane)
+        groups.before = [part if one is op else one for one in groups.before]
+    return part
 
 
 # ---- mbarriers -------------------------------------------------------------------------------
