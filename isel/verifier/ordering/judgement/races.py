@@ -281,8 +281,9 @@ class Finder:
         """Whether two tcgen05 operations are pipelined, so that they run in order, on these
         regions.
 
-        An MMA that overwrites an operand of an earlier MMA of the same thread is left to
-        `function.overlaps`: the manual's pairs do not cover it, and attention kernels rely on it.
+        An MMA that overwrites an operand of an earlier MMA of the same thread, whose end nobody has
+        waited for, is left to `function.overlaps`: the manual's pairs do not cover it, and
+        attention kernels rely on it.
         """
         attributes = self.records[new.index].form.attributes
         if attributes.get("cta_group") != self.records[old.index].form.attributes.get("cta_group"):
@@ -290,7 +291,7 @@ class Finder:
         match old.kind, new.kind:
             case Kind.MULTIPLY, Kind.MULTIPLY:
                 if not one.writes:
-                    return old.done[0] == new.done[0]
+                    return old.done[0] == new.done[0] and not _has(new.relaxed, old.done)
                 return other.writes and one == other
             case ((Kind.TENSOR_COPY | Kind.SHIFT), Kind.MULTIPLY):
                 return True
