@@ -278,6 +278,14 @@ def test_all_broken_requirements_are_reported_at_once() -> None:
     assert rules == ["scope", "m", "n"]
 
 
+@pytest.mark.parametrize("loop", [False, True])
+def test_a_nest_of_many_instructions_tells_each_requirement_once(loop: bool) -> None:
+    with pytest.raises(InputError) as caught:
+        build(a=(200, 24), b=(12, 40), dtypes=(E.F16, E.E4M3), swizzle=0, loop=loop)
+    rules = [f.rule.removeprefix("gemm_async/") for f in caught.value.findings]
+    assert rules == ["dtype", "shape", "m", "n"]
+
+
 def test_a_requirement_is_told_once_with_the_words_of_tile_compilers() -> None:
     """K and N are wrong, each in two ways: no instruction has them, and no layout either."""
     with pytest.raises(InputError) as caught:
