@@ -45,7 +45,11 @@ class _Walk:
 
 def share_offsets(function: MachineFunction) -> None:
     """Let addresses that take the same step be sums with one offset."""
-    blocks = [block for block in function.blocks if len(phis_of(block)) >= _LEAST]
+    blocks = [
+        block
+        for block in function.blocks
+        if len(block.instrs) > _LEAST and block.instrs[_LEAST - 1].form.row.id == _PHI
+    ]
     if not blocks:
         return
     steps = {mi.ops[0]: mi for mi in steps_among(function.instructions())}

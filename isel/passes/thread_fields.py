@@ -39,7 +39,7 @@ def cut_thread_fields(function: MachineFunction) -> None:
     numbers: set[Reg] = set()
     shifts: dict[Op, MachineInstr] = {}
     masks: list[MachineInstr] = []
-    for mi in function.instructions():
+    for mi in [mi for block in function.blocks for mi in block.instrs]:
         if _IS_MASK[mi.form]:
             masks.append(mi)
         elif _IS_SHIFT[mi.form] and mi.ops[1] in numbers:
