@@ -77,8 +77,7 @@ def _moved(e: Execution, address: int, *, writes: bool) -> tuple[Region, ...]:
 
     The lanes are the warp's own, whichever quarter the address names: see the rule lane-quarter.
     """
-    of_quarter = e.mi.form.attributes.get("shape") in (LdStShape.S32X32B, LdStShape.S16X32BX2)
-    rows = LANES if of_quarter else 16
+    rows = LANES if e.mi.form.attributes.get("shape") is LdStShape.S32X32B else 16
     lane = e.strand.warp % 4 * LANES + (address >> 16 & _LANE) % LANES
     lanes = ((1 << rows) - 1) << lane
     first, width = address & _COLUMN, moved_columns(e.mi.form) or 1

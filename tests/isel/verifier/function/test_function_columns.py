@@ -214,6 +214,22 @@ def test_lanes_that_a_layout_does_not_allow(name: str):
     assert "lane" in found.expected
 
 
+STORED = "    tcgen05.st.sync.aligned.16x32bx2.x4.b32 [%r3], 8, {%r20, %r21, %r22, %r23};\n"
+
+
+@each("shape", ["16x32bx2.x4", "16x64b.x4"])
+def test_a_load_waits_for_stores_to_its_own_sixteen_lanes(shape: str):
+    """Data Movement Shape: all shapes but .32x32b access 16 lanes."""
+    split = ", 8" if "x2" in shape else ""
+    load = f"    tcgen05.ld.sync.aligned.{shape}.b32 {registers(4)}, [%r3+AT]{split};\n"
+    same, other = (
+        {f.rule for f in said(whole_warp(STORED + load.replace("AT", str(lane << 16))))}
+        for lane in (0, 16)
+    )
+    assert "tcgen05.st/no-wait" in same
+    assert other == {"tcgen05.ld/unwritten-columns"}
+
+
 # ---- overlaps --------------------------------------------------------------------------------
 
 
