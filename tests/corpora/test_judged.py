@@ -10,14 +10,23 @@ import pytest
 
 from intrinsics.findings import Severity
 from nvgen.compilation import judgement
-from tests.corpora.judged import JUDGED, LATER, LESSONS, LIBRARIES, PROGRAMS, TABLES, UNSEEN
+from tests.corpora.judged import (
+    JUDGED,
+    LANGUAGES,
+    LATER,
+    LESSONS,
+    LIBRARIES,
+    PROGRAMS,
+    TABLES,
+    UNSEEN,
+)
 from tests.corpora.precision import differences, found_in
 
 FOLDER = os.environ.get("NVGEN_CORPUS", "")
 
 
 def test_a_rule_is_judged_once_and_with_a_reason() -> None:
-    for table in (*TABLES.values(), UNSEEN, LATER, LESSONS, PROGRAMS):
+    for table in (*TABLES.values(), UNSEEN, LATER, LESSONS, PROGRAMS, LANGUAGES):
         counts = Counter((j.severity, j.rule) for j in table)
         assert set(counts.values()) == {1}
         assert {j.severity for j in table} <= {s.value for s in Severity}

@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
 from intrinsics.mir import Imm
@@ -48,6 +49,10 @@ _NUMBERS = {number: place for place, (number, _) in enumerate(_RUNS)}
 """The order of the runs, by the value of their arguments."""
 _MORE_RUNS = 4
 """Runs of small kernels with other values, constants that branches compare arguments with."""
+
+
+_Accessed: TypeAlias = dict[int, Sequence[Region]]
+"""What each warp accesses by a record."""
 
 
 class Runs:
@@ -90,7 +95,8 @@ class Runs:
     def by_arguments(self, races: list[Race]) -> set[tuple[int, int]]:
         """The records of races that arguments decide, as they say which bytes are accessed.
 
-        Another run executes both records by the same warps, at other addresses, without a race.
+        Another run executes both records by the same warps, at other addresses, without a race; or
+        with a race, where no run that has as much work as there are threads executes them.
         """
         pairs = {race.records for race in races}
         records = set(itertools.chain.from_iterable(pairs))
@@ -104,12 +110,16 @@ class Runs:
                 break  # what it has not executed lies behind a loop that a size does not end
             finders.append(self._finder(log))
             sizes.append(log)
+        threads = math.prod(self._report.analysis.block)
+        enough = [log for log in sizes if log.number >= threads and not log.truncated]
+        for_less = {p for p in pairs if enough and not any(log.executes(p) for log in sizes)}
         runs = [
             (pairs & {race.records for race in finder.races()}, _places(finder.log, records))
             for finder in finders
         ]
         found: set[tuple[int, int]] = set()
         for (raced, here), (others, there) in itertools.permutations(runs, 2):
+            found |= {p for p in raced & others & for_less if _is_moved(p, here, there)}
             for pair in raced - others:
                 alike = [here[index].keys() == there[index].keys() for index in pair]
                 if all(alike) and any(here[index] != there[index] for index in pair):
@@ -338,9 +348,21 @@ class Runs:
         return ctas > MOST_CLUSTER or (ctas > PORTABLE_CLUSTER and ctas * self._steps > _MOST)
 
 
-def _places(log: Log, records: Container[int]) -> dict[int, dict[int, Sequence[Region]]]:
+def _is_moved(
+    pair: tuple[int, int], here: dict[int, _Accessed], there: dict[int, _Accessed]
+) -> bool:
+    """Whether as many threads of a warp access other places by one of two records."""
+    return any(
+        [r.last - r.first for r in regions] == [r.last - r.first for r in others]
+        for index in pair
+        for warp, regions in here[index].items()
+        if (others := there[index].get(warp, regions)) != regions
+    )
+
+
+def _places(log: Log, records: Container[int]) -> dict[int, _Accessed]:
     """What each warp accesses first by each of these records: by record and warp."""
-    found: dict[int, dict[int, Sequence[Region]]] = defaultdict(dict)
+    found: dict[int, _Accessed] = defaultdict(dict)
     for access in log.accesses:
         if access.index in records:
             found[access.index].setdefault(access.warp, access.regions)

@@ -153,6 +153,25 @@ def test_what_is_behind_a_long_loop_lies_at_the_same_words_whatever_the_argument
     assert races(same.format(here=256, there=0)) == [Severity.ERROR]
 
 
+BEYOND = DIVIDED.replace(
+    "    setp.gt.u32 %p1", "    setp.lt.u32 %p2, %t, %i;\n    @%p2 bra END;\n    setp.gt.u32 %p1"
+).replace("ld.shared.b32 %r7, [%r6+{here}]", "st.shared.b32 [%r6+{here}], 2")
+"""Two stores of threads from number n on, of which there are none where n is large enough."""
+
+
+@each("here, severity", {"from n on": (0, [Severity.REVIEW]), "behind all": (512, [])}.values())
+def test_what_threads_beyond_an_argument_do_may_never_be_done(
+    here: int, severity: list[Severity]
+) -> None:
+    """With n < 64 they meet; a caller whose n is the number of threads has none beyond."""
+    assert races(BEYOND.format(here=here, there=0)) == severity
+
+
+def test_threads_beyond_an_argument_meet_at_the_same_words_whatever_it_is() -> None:
+    same = BEYOND.replace("shl.b32 %r4, %i, 2", "and.b32 %r4, %i, 0")
+    assert races(same.format(here=256, there=0)) == [Severity.ERROR]
+
+
 # ---- launched for nothing ------------------------------------------------------------------------
 
 LOOP = """\
