@@ -73,11 +73,13 @@ class NodeEnd:
 class Program:
     """The slice of a function's control-flow graph.
 
-    `wanted` are the registers in the slice; `joins` has for each node its immediate post-dominator,
+    `wanted` are the registers in the slice, `events` the records that access memory or synchronise;
+    `joins` has for each node its immediate post-dominator,
     where threads that diverge at the node reconverge (the function's exit has the number after the
     last node); `back` says whether a CFG path leads back to the node if its branch is taken, and if
     not; `numbers` are constants that arguments are compared with, which decide branches; `sizes`
-    has, by its address, the size that an argument is tested to equal; `exits`
+    has, by its address, the size that an argument is tested to equal, `divisors` the addresses of
+    arguments that others are divided by; `exits`
     has the end of each node; `reads_bytes` says that single bytes of shared memory are read,
     `reads_flags` that memory is read strongly or atomically, `allocates` that tensor memory is
     allocated, `invalidates` that mbarriers are, `collects` that collector buffers are used;
@@ -90,6 +92,7 @@ class Program:
     graph: Graph
     wanted: set[Reg] = field(default_factory=set)
     steps: list[list[Step]] = field(default_factory=list)
+    events: set[int] = field(default_factory=set)
     joins: list[int] = field(default_factory=list)
     back: list[tuple[bool, bool]] = field(default_factory=list)
     calls: bool = False
@@ -101,6 +104,7 @@ class Program:
     reads_flags: bool = False
     numbers: list[int] = field(default_factory=list)
     sizes: dict[Op, int] = field(default_factory=dict)
+    divisors: set[Op] = field(default_factory=set)
     exits: list[NodeEnd] = field(default_factory=list)
     touched: dict[Operands, Multiplied] = field(default_factory=dict)
     boxes: Mapping[int, int] = field(default_factory=dict)
@@ -124,6 +128,7 @@ class Program:
                     steps.append(Step(index, mi, event, what, written))
             _straighten(steps)
             found.steps.append(steps)
+            found.events.update(step.index for step in steps if step.is_event)
         rows = {mi.form.row.id for mi in graph.records}
         found.allocates = "tcgen05.alloc" in rows
         found.invalidates = "mbarrier.inval" in rows
@@ -137,7 +142,9 @@ class Program:
         successors.append([])
         found.exits = [_node_end(node, len(graph.nodes)) for node in graph.nodes]
         found.joins = _joins(successors)
-        found.numbers, found.sizes = _deciding(graph)
+        arguments = _arguments(graph)
+        found.numbers, found.sizes = _deciding(graph, arguments)
+        found.divisors = _divisors(graph, arguments)
         forms = {mi.form for mi in graph.records}
         found.reads_bytes = any(map(_reads_byte, forms))
         found.reads_flags = any(map(_reads_flag, forms))
@@ -211,15 +218,37 @@ def _node_end(node: Node, end: int) -> NodeEnd:
     return NodeEnd(node.branch, node.first + len(node.records) - 1, taken, following)
 
 
-def _deciding(graph: Graph) -> tuple[list[int], dict[Op, int]]:
+def _arguments(graph: Graph) -> dict[Op | None, Op | None]:
+    """The registers that arguments are loaded into, and the addresses of their parameters."""
+    return {
+        mi.get("d"): mi.get("a") for mi in graph.records
+        if mi.row.id == "ld" and mi.form.attributes.get("space") is Space.PARAM
+    }  # fmt: skip
+
+
+def _divisors(graph: Graph, arguments: Mapping[Op | None, Op | None]) -> set[Op]:
+    """The addresses of arguments that others are divided by, as they are or of another width."""
+    found: set[Op] = set()
+    for mi in graph.records:
+        if mi.row.id not in ("div.int", "rem.int"):
+            continue
+        reg = mi.get("b")
+        while reg not in arguments and type(reg) is int and reg in graph.single:
+            writer = graph.records[graph.writers[reg][0]]
+            reg = writer.get("a") if writer.row.id in ("mov", "cvt.int") else None
+        address = arguments.get(reg)
+        if address is not None:
+            found.add(address)
+    return found
+
+
+def _deciding(
+    graph: Graph, arguments: Mapping[Op | None, Op | None]
+) -> tuple[list[int], dict[Op, int]]:
     """The constants that arguments are compared with, and their neighbours; and sizes.
 
     A size is a constant that an argument is tested to equal, from 2 on: 0 and 1 are flags.
     """
-    arguments = {
-        mi.get("d"): mi.get("a") for mi in graph.records
-        if mi.row.id == "ld" and mi.form.attributes.get("space") is Space.PARAM
-    }  # fmt: skip
     found: list[int] = []
     sizes: dict[Op, int] = {}
     for mi in graph.records:

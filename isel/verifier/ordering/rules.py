@@ -60,7 +60,7 @@ def check(report: Report) -> None:
     if not report.analysis.block or not report.analysis.function.is_kernel:
         return
     program = Program.of(report.analysis.graph)
-    if program.calls or not any(s.is_event for steps in program.steps for s in steps):
+    if program.calls or not program.events:
         return
     program.boxes = bytes_of_stores(report)
     program.flows = [walker.flow for walker in report.analysis.walkers]
@@ -94,7 +94,7 @@ def check(report: Report) -> None:
     _lanes(report, runs, [breach for breach in broken if breach.rule is LANE_RACE])
     halts.halts(report, logs)
     halts.missed(report, logs)
-    ends.unreached(report, logs, [s.index for steps in program.steps for s in steps if s.is_event])
+    ends.unreached(report, logs, program.events)
 
 
 def _lanes(report: Report, runs: Runs, found: list[Breach]) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeAlias
 
 from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
-from intrinsics.mir import Imm
+from intrinsics.mir import Imm, Op
 from isel.verifier.function.barriers.clusters import cluster_size, pair_records
 from isel.verifier.function.participants import registers
 from isel.verifier.function.report import Report
@@ -85,7 +86,7 @@ class Runs:
         """
         if not races or not self._program.sizes:
             return set()
-        log = self._run(_RUNS[0][0], (), late=False, sized=True)
+        log = self._run(_RUNS[0][0], (), late=False, values=self._program.sizes)
         if log.stuck:
             return set()
         pairs = {race.records for race in races}
@@ -274,7 +275,8 @@ class Runs:
         () is the one that the kernel and the user give, or one to seek the size in.  With `sizes`
         the run whose arguments are a size comes first: a wrong shape shows in it.  Where arguments
         do not matter, since none is loaded or another run has the same log until both are cut, the
-        first is made once more with a larger budget.
+        first is made once more with a larger budget.  Where no run comes to some records, arguments
+        that others are divided by are 1 in one more: quotients of equal numbers end loops at once.
         """
         sized: Log | None = None
         if sizes:
@@ -284,6 +286,7 @@ class Runs:
                 yield log
         first: Log | None = None
         alike = False
+        reached = set(sized.threads) if sized is not None else set[int]()
         for number, late in self._arguments():
             if number == _SIZE and sized is not None:
                 continue
@@ -292,6 +295,7 @@ class Runs:
             ):  # else it would be the first run again
                 log = self._run(number, cluster, late=late, seeks=seeks)
                 yield log
+                reached |= log.threads.keys()
                 alike |= log == first
                 first = first or log
                 sized = log if number == _SIZE else sized
@@ -299,6 +303,9 @@ class Runs:
             yield self._run(_LARGER, cluster, late=False)
         if first is not None and first.truncated and (alike or not first.reads_arguments):
             yield self._run(first.number, cluster, late=False, longer=_LONGER)
+        if self._program.divisors and not reached >= self._program.events:
+            ones = dict.fromkeys(self._program.divisors, 1)
+            yield self._run(_LARGER, cluster, late=False, values=ones)
 
     def _arguments(self) -> Iterable[tuple[int, bool]]:
         """The arguments of each run; small kernels have further runs that take other branches."""
@@ -310,7 +317,8 @@ class Runs:
 
     def _run(
         self, number: int, cluster: tuple[int, ...], *, late: bool, longer: int = 1,
-        sized: bool = False, contents: int | None = None, seeks: bool = False,
+        values: Mapping[Op, int] = MappingProxyType({}), contents: int | None = None,
+        seeks: bool = False,
     ) -> Log:  # fmt: skip
         """The log of a run that may take so many times what others may."""
         report, function = self._report, self._report.analysis.function
@@ -322,7 +330,7 @@ class Runs:
         elif cluster == (1, 1, 1) and cluster_size(function, report.cluster) is None:
             cluster = (2, 1, 1) if self._is_for_pairs else cluster
         cx, cy, cz = cluster
-        launch = Launch((x, y, z), (cx, cy, cz), number, self._held, sized, contents)
+        launch = Launch((x, y, z), (cx, cy, cz), number, self._held, values, contents)
         rounds = _FEWER if number in (_SIZE, _LARGER) else _ROUNDS
         budget = longer * min(max(self._steps * launch.ctas * rounds, _LEAST), _MOST)
         run = Run(report.module, function, self._program, launch, budget, late=late, seeks=seeks)

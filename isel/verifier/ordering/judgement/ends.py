@@ -172,11 +172,11 @@ def copies_in_flight(report: Report, logs: list[Log]) -> None:
 # ---- runs that were cut short --------------------------------------------------------------------
 
 
-def unreached(report: Report, logs: list[Log], events: list[int]) -> None:
+def unreached(report: Report, logs: list[Log], events: set[int]) -> None:
     """Note records that no run reached before its budget ended: they are not judged."""
     if not all(log.truncated for log in logs if log.number):
         return
-    missing = [index for index in events if not any(index in log.threads for log in logs)]
+    missing = events.difference(*(log.threads for log in logs))
     if missing:
         _not_judged(
             report,

@@ -121,7 +121,10 @@ def missed(report: Report, logs: list[Log]) -> None:
 
 def _with_what(log: Log) -> str:
     """The arguments of a run, where it reads any: another launch may not come to the same."""
-    return f" where each integer argument is {log.number}" if log.reads_arguments else ""
+    if not log.reads_arguments:
+        return ""
+    others = " (those that others are divided by: 1)" if log.has_other_arguments else ""
+    return f" where each integer argument is {log.number}{others}"
 
 
 def _report(

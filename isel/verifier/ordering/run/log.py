@@ -143,8 +143,8 @@ class End(NamedTuple):
 
 @dataclass(slots=True)
 class Log:
-    """The log of a run with all integer arguments equal to `number`; `reads_arguments` if it read
-    one.
+    """The log of a run with all integer arguments equal to `number`, but with
+    `has_other_arguments`; `reads_arguments` if it read one.
 
     How far to trust it: `guessed` says that branches on unknown conditions were taken, `assumed`
     that assumed contents of memory had a part in it, `truncated` that the budget ended the run.
@@ -174,6 +174,7 @@ class Log:
     """
 
     number: int = field(default=0, compare=False)  # logs are equal where runs did the same
+    has_other_arguments: bool = field(default=False, compare=False)
     highest_rank: int = 0
     accesses: list[Access] = field(default_factory=list)
     stuck: list[Stuck] = field(default_factory=list)

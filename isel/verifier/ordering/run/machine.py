@@ -1,18 +1,18 @@
 """The state that all threads of a cluster share in a run: memory, mbarriers, barriers, allocations.
 
-Layer: isel.verifier.ordering.  Arguments are made up: every integer is the same number, and every
-pointer an address of its own far from shared memory.  Shared variables have addresses, each CTA its
-own window of them, as `mapa` gives them.
+Layer: isel.verifier.ordering.  Arguments are made up: every integer is the same number, but those
+that `Launch.values` names, and every pointer an address of its own far from shared memory.  Shared
+variables have addresses, each CTA its own window of them, as `mapa` gives them.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import MachineFunction, Module, Variable
+from intrinsics.mir import MachineFunction, Module, Op, Variable
 from intrinsics.modifiers import SHARED_OF_CTA, Space
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warps import lanes_along
@@ -39,15 +39,15 @@ _GRID = 2
 class Launch:
     """The launch that a run assumes: block, cluster, and the value of integer arguments.
 
-    `registers` is how many registers a thread has at first, 0 where that is not known.  With
-    `sized` an argument that is tested to equal a size has that size.
+    `registers` is how many registers a thread has at first, 0 where that is not known.  `values`
+    are the arguments that have another value, by the address of the parameter.
     """
 
     block: tuple[int, int, int]
     cluster: tuple[int, int, int] = (1, 1, 1)
     number: int = 512
     registers: int = 0
-    sized: bool = False
+    values: Mapping[Op, int] = field(default_factory=dict)
     contents: int | None = None
 
     @property
@@ -138,7 +138,8 @@ class Machine:
         end = max((v.last for v in variables), default=_NOWHERE)
         if not all(v.sized for v in variables):
             end = _NOWHERE
-        return cls(launch, addresses, Log(launch.number), local=local, variables=variables, end=end)
+        log = Log(launch.number, has_other_arguments=bool(launch.values))
+        return cls(launch, addresses, log, local=local, variables=variables, end=end)
 
     def address(self, name: str, strand: Strand) -> Number:
         """The address of a variable or parameter, as the threads of a strand see it."""

@@ -66,13 +66,11 @@ def _load(p: Plain) -> None:
 
 
 def _integer(p: Plain, *, of_param: bool) -> int:
-    """The integer that is loaded: that of all arguments, or a size that this one is tested for."""
+    """The integer that is loaded: that of all arguments, or the value of this one."""
     launch, address = p.run.launch, p.mi.get("a")
     if not of_param and launch.contents is not None:
         return launch.contents
-    if launch.sized and address is not None:
-        return p.run.program.sizes.get(address, launch.number)
-    return launch.number
+    return launch.number if address is None else launch.values.get(address, launch.number)
 
 
 def _is_for_floats(p: Plain) -> bool:

@@ -446,6 +446,22 @@ def test_a_run_that_arguments_have_no_part_in_goes_on_for_longer(asked: str) -> 
     assert found["tcgen05.ld/before-completion"].severity is _E
 
 
+def test_a_loop_over_a_part_of_an_argument_has_turns_in_some_run() -> None:
+    """K is divided by 64, and among `parts`: where both are the same number, nothing is left."""
+    steps = """\
+    ld.param.u32 %r9, [n];
+    shr.u32 %r9, %r9, 6;
+    ld.param.u32 %r10, [parts];
+    div.u32 %r9, %r9, %r10;
+    setp.eq.u32 %p14, %r9, 0;
+    @%p14 bra NOTHING;
+"""
+    frame = FRAME.replace(".param .u32 n)", ".param .u32 n, .param .u32 parts)")
+    text = frame.replace("$body\n", steps + MULTIPLY + LOAD + "NOTHING:\n")
+    found = {f.rule: f for f in verify_functions(read_ptx(text, "k.ptx").module)}
+    assert found["tcgen05.ld/before-completion"].severity is _E
+
+
 def test_a_run_in_which_too_much_races_says_that_it_was_not_compared_to_its_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
