@@ -17,8 +17,8 @@ from isel.passes.dead_code import remove_dead_code
 
 _THREAD = ("tid.x", "tid.y", "tid.z")
 
-_UNIFORM = ("wgmma.", "tcgen05.", "mbarrier.", "cp.async.bulk", "cp.reduce.async.bulk")
-"""What the rows of instructions begin with that take uniform registers."""
+_UNIFORM = ("wgmma.", "tcgen05.", "mbarrier.")
+"""What the rows of instructions begin with that take uniform registers; bulk copies do, too."""
 
 _IS_SHIFT = Memo[Form, bool](
     lambda form: form.row.id == "shr" and form.attributes["type"] is ScalarType.U32
@@ -26,7 +26,9 @@ _IS_SHIFT = Memo[Form, bool](
 _IS_MASK = Memo[Form, bool](
     lambda form: form.row.id == "and" and form.attributes["type"] is ScalarType.B32
 )
-_IS_UNIFORM = Memo[Form, bool](lambda form: form.row.id.startswith(_UNIFORM))
+_IS_UNIFORM = Memo[Form, bool](
+    lambda form: form.row.id.startswith(_UNIFORM) or ".bulk" in form.row.id
+)
 
 
 def is_mask(form: Form) -> bool:

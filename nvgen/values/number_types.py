@@ -177,9 +177,8 @@ def instead(given: object) -> str:
 def checked_width(bits: int, least: int = 1) -> int:
     """The number of bits of an integer, of which LLVM has up to 2**23."""
     if type(bits) is not int or not least <= bits <= 1 << 23:
-        raise refuse(
-            "no width of an integer", got=described(bits), expected=f"{least} or more bits"
-        )
+        expected = f"a whole number of bits, {least} or more"
+        raise refuse("no width of an integer", got=described(bits), expected=expected)
     return bits
 
 

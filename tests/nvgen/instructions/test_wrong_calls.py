@@ -56,8 +56,11 @@ def in_a_thread(b: KernelBuilder, call: Callable[[], object]) -> object:
 WRONG: dict[str, tuple[Call, str, str]] = {
     "a name that is a number": (lambda b: b.mbarrier(3), "3", "a string"),
     "a ring's name": (lambda b: b.tile_ring(3, tiles(b)), "3", "a string"),
-    "a float for a count": (lambda b: b.warpgroup_tile(64.0, 64), "64.0", "a whole number"),
-    "a float for a width": (lambda b: b.tid_x.zext(48.0), "48.0", "a whole number"),
+    "a float for a count": (
+        lambda b: b.warpgroup_tile(64.0, 64), "64.0x64 of f32",
+        "a multiple of 64 rows of f32, f16 or s32"),
+    "a float for a width": (
+        lambda b: b.tid_x.zext(48.0), "48.0", "a whole number of bits, 33 or more"),
     "a float for a step of K": (
         lambda b: b.gemm_async(b.warpgroup_tile(64, 64), tile(b), tile(b, "u"), step=0.5), "0.5",
         "an integer of the kernel, or Python's or None"),

@@ -64,7 +64,7 @@ def _behind(
     """The loads under way behind a node; `found` gets those whose registers it overwrites."""
     pending = dict(before)
     for index, mi in enumerate(node.records, node.first):
-        if mi.row.id == "tcgen05.wait" and mi.form.attributes.get("op") is WaitOp.LD:
+        if mi.form.attributes.get("op") is WaitOp.LD:
             pending.clear()
         for reg in graph.uses[index]:
             pending.pop(reg, None)

@@ -2,7 +2,8 @@
 
 What is wrong with each is said in words, with the section of the PTX ISA that says so.  Where the
 manual leaves a doubt (an acquiring wait without the fence that its patterns show behind a relaxed
-one, a register that was used before wait::ld) the mutant is for review.
+one, a register that was used before wait::ld, a collector used for a matrix elsewhere) the mutant
+is for review.
 """
 
 from __future__ import annotations
@@ -384,9 +385,10 @@ def _collectors() -> Iterator[Mutant]:
         insert("mma 96 A B new .collector::a::discard #gone", behind="fill"), filled, COLLECTOR,
         "use", "gone")
     yield _row("COLLECTOR", "another A is used", swap("use", "32 A", "32 A+2"),
-        "the A of a use is the one that was filled", COLLECTOR, "use", "fill")
+        "the A of a use is the one that was filled", COLLECTOR, "use", "fill", doubt=REVIEW)
     yield _row("COLLECTOR", "another A is used last", swap("lastuse", "64 A", "64 A+2"),
-        "the A of a last use is the one that was filled", COLLECTOR, "lastuse", "fill")
+        "the A of a last use is the one that was filled", COLLECTOR, "lastuse", "fill",
+        doubt=REVIEW)
     yield _row("WEIGHTS", "another buffer is filled", swap("fill", "::b0", "::b1"), filled,
         COLLECTOR, "lastuse", "fill")
     yield _row("WEIGHTS", "another buffer is used", swap("lastuse", "::b0", "::b3"), filled,
@@ -394,7 +396,8 @@ def _collectors() -> Iterator[Mutant]:
     yield _row("WEIGHTS", "nothing is filled", swap("fill", "::fill", "::discard"), filled,
         COLLECTOR, "lastuse", "fill")
     yield _row("WEIGHTS", "another B is used", swap("lastuse", "%desc_B", "%desc_B_2"),
-        "the B of a last use is the one that was filled", COLLECTOR, "lastuse", "fill")
+        "the B of a last use is the one that was filled", COLLECTOR, "lastuse", "fill",
+        doubt=REVIEW)
 
 
 MUTANTS = tuple(
