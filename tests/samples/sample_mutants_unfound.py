@@ -102,7 +102,9 @@ _WAIT = "tcgen05.wait::ld"
 
 UNFOUND = (
     Unfound(
-        _each("drop", "fence.mbarrier_init", "1"), tuple({*_ALL} - {*_SCALED, "pair"}), UNCLEAR
+        _each("drop", "fence.mbarrier_init", "1"),
+        tuple({*_ALL} - {*_SCALED, "pair", "tile", "warps", "stationary"}),
+        UNCLEAR,
     ),
     Unfound(_each("later", "fence.mbarrier_init", "1"), ("walkthrough",), UNCLEAR),
     Unfound(_each("later", _INIT, "1"), ("walkthrough",), UNCLEAR),
@@ -140,7 +142,6 @@ UNFOUND = (
     Unfound(_each("drop", "bar.sync", "2"), ("pair",), _CLUSTER),
     Unfound(_each("later", "barrier.cluster.wait", "2"), ("pair",), _CLUSTER),
     # Hopper
-    Unfound(_each("drop", "fence.mbarrier_init", "1"), ("hopper",), UNCLEAR),
     Unfound(_each("later", _INIT, "4"), ("hopper",), UNCLEAR),
     Unfound(_each("drop|later", "bar.warp.sync", "1"), ("hopper",), CONVERGED),
     Unfound(_each("drop", "bar.warp.sync", "1"), ("cluster",), CONVERGED),

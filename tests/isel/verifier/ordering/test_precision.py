@@ -21,6 +21,10 @@ _NO_FENCES = (
     "Triton writes no tcgen05.fence: behind a barrier or a wait the manual asks for one "
     "(tcgen05.fence; Canonical synchronization patterns), which ptxas may not need"
 )
+_NO_INIT_FENCE = (
+    "copies complete on mbarriers in the async proxy, and Triton writes no fence.mbarrier_init for "
+    "its own CTA's: whether these need one the manual does not say"
+)
 JUDGED: dict[str, tuple[dict[str, int], str]] = {
     "triton_matmul_sm100a": (
         dict.fromkeys(
@@ -33,11 +37,19 @@ JUDGED: dict[str, tuple[dict[str, int], str]] = {
         ),
         _NO_FENCES,
     ),
+    "triton_tma_sm90a": ({"mbarrier.init/fence": 1}, _NO_INIT_FENCE),
+    "triton_tma_special_sm90a": ({"mbarrier.init/fence": 4}, _NO_INIT_FENCE),
     "triton_tma_special_sm100a": (
-        dict.fromkeys(
-            ("tcgen05/fence-before", "tcgen05/fence-after", "setmaxnreg.dec/warpgroup"), 1
-        ),
-        _NO_FENCES + "; each warp of a warpgroup gives registers back in a role of its own, where "
+        {
+            "mbarrier.init/fence": 2,
+            "tcgen05/fence-before": 1,
+            "tcgen05/fence-after": 1,
+            "setmaxnreg.dec/warpgroup": 1,
+        },
+        _NO_INIT_FENCE
+        + "; "
+        + _NO_FENCES
+        + "; each warp of a warpgroup gives registers back in a role of its own, where "
         "the manual asks for one setmaxnreg that all of them execute",
     ),
     "nvcc_hopper_sm90a": (
