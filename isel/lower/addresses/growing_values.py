@@ -30,6 +30,9 @@ _DEPTH = 16
 """Operations that an index is looked through for."""
 
 _SHARED = 3
+_SEVERAL = 2
+"""Addresses of which ptxas 13.5 copies all but one before they are stepped."""
+
 _LOOP = "llvm.loop"
 _SPACES = frozenset((0, 1, _SHARED, 4))
 """Generic, global, shared and constant memory."""
@@ -130,10 +133,22 @@ class Loop:
         self.block = block
         self.before = before
         self.promises = promises
-        self.stays_rolled = stays_rolled
         self.expressions: dict[str, Expression] = {}
         self.growths: dict[tuple[str, frozenset[Flag]], _Growth] = {}
         self.made = {i.result: i for i in block.instructions if i.result is not None}
+        self.scales = stays_rolled and self._extended() >= _SEVERAL
+
+    def _extended(self) -> int:
+        """How many addresses have an index that is extended from 32 bits in the loop."""
+        return sum(
+            any(map(self._is_extended, i.indices))
+            for i in self.block.instructions
+            if isinstance(i, ir.GetElementPtr)
+        )
+
+    def _is_extended(self, index: llvm.Value) -> bool:
+        made = self.maker(index)
+        return isinstance(made, ir.Cast) and made.operand.type == I32
 
     @functools.cached_property
     def positive(self) -> set[llvm.Value]:
@@ -179,13 +194,13 @@ class Loop:
         """What an index grows by as it is added to an address: a narrow one is extended first.
 
         One of 32 bits that wraps leads to another place 4 GB away, which is not in shared memory.
-        Its product is added to an address by one instruction, where stepping takes two, and copies:
-        that pays where the loop is unrolled.
+        Its product is added to an address by one instruction, where stepping takes two, and copies
+        of several addresses: that pays where the loop is unrolled.
         """
         if index.type != I64 and self.maker(index) is not None:
             return None
         made = self.maker(index)
-        if self.stays_rolled and isinstance(made, ir.Cast) and made.operand.type == I32:
+        if self.scales and self._is_extended(index):
             return None
         if (growth := self.growth(index)) is not None:
             return growth
