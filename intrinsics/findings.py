@@ -34,9 +34,7 @@ def shown(value: object) -> str:
     """A value as Python writes it, whatever was given where something else belongs."""
     try:
         return repr(value)
-    except (
-        Exception
-    ):  # Python writes no integer of 4,301 digits, and others' repr() may do anything
+    except Exception:  # an integer of 4,301 digits, or others' code
         return f"{type(value).__name__} that Python cannot write"
 
 

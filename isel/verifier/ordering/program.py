@@ -74,15 +74,14 @@ class Program:
     """The slice of a function's control-flow graph.
 
     `wanted` are the registers in the slice, `events` the records that access memory or synchronise;
-    `joins` has for each node its immediate post-dominator,
-    where threads that diverge at the node reconverge (the function's exit has the number after the
-    last node); `back` says whether a CFG path leads back to the node if its branch is taken, and if
-    not; `numbers` are constants that arguments are compared with, which decide branches; `sizes`
-    has, by its address, the size that an argument is tested to equal, `divisors` the addresses of
-    arguments that others are divided by; `exits`
-    has the end of each node; `reads_bytes` says that single bytes of shared memory are read,
-    `reads_flags` that memory is read strongly or atomically, `allocates` that tensor memory is
-    allocated, `invalidates` that mbarriers are, `collects` that collector buffers are used;
+    `joins` has for each node its immediate post-dominator, where threads that diverge at the node
+    reconverge (the function's exit has the number after the last node); `back` says whether a CFG
+    path leads back to the node if its branch is taken, and if not; `numbers` are constants that
+    arguments are compared with, which decide branches; `sizes` has, by its address, the size that
+    an argument is tested to equal, `divisors` the addresses of arguments that others are divided
+    by; `exits` has the end of each node; `reads_bytes` says that single bytes of shared memory are
+    read, `reads_flags` that memory is read strongly or atomically, `allocates` that tensor memory
+    is allocated, `invalidates` that mbarriers are, `collects` that collector buffers are used;
     `unread` are waits whose result nothing reads; `touched` caches the regions of multiplies by
     record, CTA and operands; `boxes` are the bytes that tensor stores read, by record, where they
     are known; `flows` are those of the warps; `reached` caches the records that are reachable, by
