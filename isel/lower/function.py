@@ -10,7 +10,12 @@ from isel.llvm import ir
 from isel.llvm.type_layout import TypeLayout
 from isel.llvm.vocabulary import DIVISIONS, Opcode
 from isel.lower import intrinsics
-from isel.lower.addresses import index_offsets, stepped_addresses, straight_lines
+from isel.lower.addresses import (
+    address_spaces,
+    index_offsets,
+    stepped_addresses,
+    straight_lines,
+)
 from isel.lower.arithmetic import (
     constrained,
     divisibility,
@@ -73,7 +78,7 @@ def lower(
         function = memory_elements.with_elements(function, layout, pure)
 
     is_atomic = not present.isdisjoint(_ATOMIC)
-    stack = atomics.pointers_to_stack(function) if is_atomic else frozenset[str]()
+    stack = address_spaces.pointers_to_stack(function, layout) if is_atomic else frozenset[str]()
 
     def choose(i: ir.Instruction) -> Replacement | None:
         return _replacement(i, function, layout, stack, bfloats=bfloats)

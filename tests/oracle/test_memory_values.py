@@ -235,6 +235,28 @@ def test_atomic_operations_of_the_stack(operation: str, type_: str) -> None:
     check(kernel(body))
 
 
+def test_atomic_operations_of_one_of_two_variables() -> None:
+    """Which one is known at run time alone: both are of the stack."""
+    check(
+        kernel("""
+  %one = alloca i32
+  %other = alloca i32
+  %a = load i32, ptr addrspace(1) %in
+  store i32 %a, ptr %one
+  store i32 17, ptr %other
+  %is_odd = trunc i32 %a to i1
+  %p = select i1 %is_odd, ptr %one, ptr %other
+  %old = atomicrmw add ptr %p, i32 5 seq_cst
+  store i32 %old, ptr addrspace(1) %out
+  %x = load i32, ptr %one
+  %out1 = getelementptr i32, ptr addrspace(1) %out, i64 1
+  store i32 %x, ptr addrspace(1) %out1
+  %y = load i32, ptr %other
+  %out2 = getelementptr i32, ptr addrspace(1) %out, i64 2
+  store i32 %y, ptr addrspace(1) %out2""")
+    )
+
+
 @pytest.mark.parametrize("ordering", ["monotonic", "acquire", "release", "acq_rel", "seq_cst"])
 @pytest.mark.parametrize("type_", ["i8", "i32", "i64"])
 def test_all_threads_add_to_one_place(type_: str, ordering: str) -> None:

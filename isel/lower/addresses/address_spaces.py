@@ -97,8 +97,14 @@ def _given(function: ir.Function) -> Spaces:
     return dict.fromkeys((*_taken(function), *kernel_structs.pointers(function)), GLOBAL)
 
 
+def pointers_to_stack(function: ir.Function, layout: TypeLayout) -> frozenset[str]:
+    """The generic pointers that are known to point to the function's own local memory, by name."""
+    spaces = inferred(function, layout, is_kernel=False)
+    return _on_stack(function).union(name for name, space in spaces.items() if space == _LOCAL)
+
+
 def _on_stack(function: ir.Function) -> frozenset[str]:
-    """The generic pointers to the function's own local memory."""
+    """The generic pointers to variables of the function's own local memory."""
     return frozenset(
         i.result
         for i in function.instructions()

@@ -31,19 +31,6 @@ Update = Callable[[Rewriter, llvm.Value], llvm.Value]
 """Emits the new value for the old one."""
 
 
-def pointers_to_stack(function: ir.Function) -> frozenset[str]:
-    """The names of pointers to variables of the stack, generic ones too."""
-    found: set[str] = set()
-    for i in function.instructions():
-        match i:
-            case ir.Alloca():
-                found.add(i.result or "")
-            case ir.GetElementPtr(base=llvm.Local(name)) | ir.Cast(operand=llvm.Local(name)):
-                if name in found:
-                    found.add(i.result or "")
-    return frozenset(found)
-
-
 def lowered(
     i: ir.Instruction, layout: TypeLayout, stack: frozenset[str], *, bfloats: bool
 ) -> Replacement | None:
