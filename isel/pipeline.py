@@ -26,7 +26,7 @@ from isel.passes.shared_offsets import share_offsets
 from isel.passes.sink_comparisons import sink_comparisons
 from isel.passes.sink_values import sink_values
 from isel.passes.stack_addresses import sink_stack_addresses
-from isel.passes.thread_fields import cut_thread_fields, is_mask
+from isel.passes.thread_fields import IS_MASK, cut_thread_fields
 from isel.select.locations import NO_SOURCE, Source
 from isel.select.module import select_module
 
@@ -79,7 +79,7 @@ MODULE_PASSES: dict[str, Pass] = {
 
 _ABOUT: dict[str, Memo[Form, bool]] = {
     "extending-loads": Memo(lambda form: form.row.id == "cvt.int"),
-    "thread-fields": Memo(is_mask),
+    "thread-fields": IS_MASK,
     "joint-steps": Memo(lambda form: form.row.id == "phi"),
     "shared-offsets": Memo(lambda form: form.row.id == "phi"),
     "early-steps": Memo(lambda form: form.row.id == "phi"),

@@ -24,14 +24,13 @@ from intrinsics.mir import (
     MachineInstr,
     Op,
     Reg,
-    incoming,
     phis_of,
     written_often,
 )
 from intrinsics.modifiers import ScalarType
 from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
-from isel.passes.integer_steps import compared, signed, steps_among
+from isel.passes.integer_steps import compared, result_of, signed, stepped, steps_among
 
 _PHI = "phi"
 
@@ -73,7 +72,7 @@ def _may_be_alike(phis: list[MachineInstr], classes: Sequence[ScalarType]) -> bo
     """Whether two PHIs are integers of one width: without, no two have the same step."""
     if len(phis) < 2:
         return False
-    found = [classes[_result(phi)] for phi in phis]
+    found = [classes[result_of(phi)] for phi in phis]
     widths = [class_.bits for class_ in found if class_.kind != "f"]
     return len(set(widths)) < len(widths)
 
@@ -84,11 +83,7 @@ class _Walks:
     def __init__(self, function: MachineFunction) -> None:
         self.function = function
         self.same: dict[Reg, Reg] = {}  # a PHI's result -> that of the one which begins as it does
-        self.additions = {
-            result: mi
-            for mi in steps_among(function.instructions())
-            if type(result := mi.ops[0]) is int
-        }
+        self.additions = {mi.ops[0]: mi for mi in steps_among(function.instructions())}
 
     @functools.cached_property
     def compared(self) -> set[Reg]:
@@ -112,7 +107,7 @@ class _Walks:
         for leader, walk in self.together(block):
             gone.add(id(walk.phi))
             if walk.start == leader.start:
-                self.same[_result(walk.phi)] = _result(leader.phi)
+                self.same[result_of(walk.phi)] = result_of(leader.phi)
             else:
                 sums.append(_sum(leader, walk))
         if gone:
@@ -121,8 +116,8 @@ class _Walks:
 
     def steps_alike(self, block: Block) -> bool:
         """Whether two PHIs of a block are stepped by the same amount, so that they may join."""
-        found = list(filter(None, map(self._step, phis_of(block))))
-        return len(found) > 1 and len({(step.form, by) for _, step, by, _ in found}) < len(found)
+        found = [one for phi in phis_of(block) if (one := stepped(phi, self.additions)) is not None]
+        return len(found) > 1 and len({(one.step.form, one.by) for one in found}) < len(found)
 
     def together(self, block: Block) -> list[tuple[_Walk, _Walk]]:
         """The PHIs of a block that go with another one, each behind that one."""
@@ -138,24 +133,8 @@ class _Walks:
         """Whether neither a PHI nor its next value is."""
         return self.compared.isdisjoint(walk.phi.defs() + walk.phi.uses())
 
-    def _step(self, phi: MachineInstr) -> tuple[Op, MachineInstr, Op, tuple[str, str]] | None:
-        """What a PHI begins as, its step, what that adds, and where the first and the next value
-        come from.
-
-        None if it is not stepped, or has more than two ways in.
-        """
-        result, ways = phi.ops[0], incoming(phi)
-        if len(ways) != 2:
-            return None
-        for (begin, before), (again, inside) in (ways, reversed(ways)):
-            step = self.additions.get(again) if type(again) is int else None
-            if step is not None and result in step.ops[1:]:
-                by = step.ops[2] if step.ops[1] == result else step.ops[1]
-                return begin, step, by, (before, inside)
-        return None
-
     def _walk(self, phi: MachineInstr) -> _Walk | None:
-        found = self._step(phi)
+        found = stepped(phi, self.additions)
         if found is None:
             return None
         begin, step, by, blocks = found
@@ -172,12 +151,6 @@ class _Walks:
             number += more.value
             value = base
         return (None, number + value.value) if isinstance(value, Imm) else (value, number)
-
-
-def _result(phi: MachineInstr) -> Reg:
-    result = phi.ops[0]
-    assert type(result) is int
-    return result
 
 
 def _sum(leader: _Walk, walk: _Walk) -> MachineInstr:

@@ -21,12 +21,11 @@ from intrinsics.mir import (
     MachineInstr,
     Op,
     Reg,
-    incoming,
     phis_of,
     written_often,
 )
 from isel.passes.dead_code import remove_dead_code
-from isel.passes.integer_steps import steps_among
+from isel.passes.integer_steps import result_of, stepped, steps_among
 
 _LEAST = 4
 """Of so many addresses one offset takes fewer instructions in every loop that was counted."""
@@ -36,11 +35,12 @@ _PHI = "phi"
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """An address that is stepped: its PHI, what it begins with, and its step."""
+    """An address that is stepped: its PHI, what it begins with, its step, and what that adds."""
 
     phi: MachineInstr
     begin: Reg
     step: MachineInstr
+    by: Imm
 
 
 def share_offsets(function: MachineFunction) -> None:
@@ -62,7 +62,7 @@ def share_offsets(function: MachineFunction) -> None:
         kept = [
             walk
             for walk in walks
-            if read[_result(walk.step)] == 1
+            if read[result_of(walk.step)] == 1
             and often.isdisjoint((*walk.phi.defs(), *walk.step.defs(), walk.begin))
         ]
         if len(kept) >= _LEAST:
@@ -77,40 +77,27 @@ def _together(
     found: dict[tuple[Form, Imm], list[_Walk]] = {}
     classes = function.regs.classes
     for phi in phis_of(block):
-        ways = incoming(phi)
-        if len(ways) != 2 or classes[_result(phi)].bits != 64:
-            continue
-        for (begin, _), (again, _) in (ways, reversed(ways)):
-            step = steps.get(again)
-            if step is None or step.ops[1] != phi.ops[0] or type(begin) is not int:
-                continue
-            by = step.ops[2]
-            if isinstance(by, Imm):
-                found.setdefault((step.form, by), []).append(_Walk(phi, begin, step))
-                break
+        one = stepped(phi, steps) if classes[result_of(phi)].bits == 64 else None
+        if one is not None and type(one.begin) is int and isinstance(one.by, Imm):
+            walk = _Walk(phi, one.begin, one.step, one.by)
+            found.setdefault((walk.step.form, walk.by), []).append(walk)
     return [walks for walks in found.values() if len(walks) >= _LEAST]
 
 
 def _share(function: MachineFunction, block: Block, walks: list[_Walk]) -> None:
     """Step an offset where the first address was stepped; the addresses are sums with it."""
     one, form = walks[0], walks[0].step.form
-    offset, after = (function.regs.new(function.regs.classes[_result(one.phi)]) for _ in "ab")
+    offset, after = (function.regs.new(function.regs.classes[result_of(one.phi)]) for _ in "ab")
     _, values, labels = one.phi.ops
     assert isinstance(values, tuple)
     ways = tuple(Imm(0) if value == one.begin else after for value in values)
     phi = MachineInstr(one.phi.form, (offset, ways, labels), None, one.phi.loc)
     sums = [
-        MachineInstr(form, (_result(walk.phi), walk.begin, offset), None, walk.phi.loc)
+        MachineInstr(form, (result_of(walk.phi), walk.begin, offset), None, walk.phi.loc)
         for walk in walks
     ]
     gone = {id(walk.phi) for walk in walks}
     before = phis_of(block)
     kept = [other for other in before if id(other) not in gone]
     block.instrs = [*kept, phi, *sums, *block.instrs[len(before) :]]
-    one.step.ops = (after, offset, one.step.ops[2])
-
-
-def _result(mi: MachineInstr) -> Reg:
-    result = mi.ops[0]
-    assert type(result) is int
-    return result
+    one.step.ops = (after, offset, one.by)

@@ -1,11 +1,10 @@
 """Values are computed behind the branches that pass by where they are wanted.
 
 Layer: isel.passes.  Input and output: a function in SSA form, but that inline assembly may write a
-register on some of the paths to what reads it.  What stands before a branch is
-computed whatever way is taken, and a thread waits for a load where its value is first read; ptxas
-13.5 leaves it there.  A value that is wanted only in blocks behind, which not every way comes to
-or which are in a loop, is computed in the nearest one that dominates these, as LLVM's back end has
-it (MachineSinking).
+register on some of the paths to what reads it.  What stands before a branch is computed on every
+path, and a thread waits for a load where its value is first read; ptxas 13.5 leaves it there.  A
+value that is read only in later blocks, which are not on every path or are in a loop, is computed
+in the nearest one that dominates these, as by LLVM's back end (MachineSinking).
 
 Not so where a warpgroup multiplies: its accumulators would be copied for what reads them later, and
 ptxas spills registers that roles have been given by number.

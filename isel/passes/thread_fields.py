@@ -23,17 +23,14 @@ _UNIFORM = ("wgmma.", "tcgen05.", "mbarrier.")
 _IS_SHIFT = Memo[Form, bool](
     lambda form: form.row.id == "shr" and form.attributes["type"] is ScalarType.U32
 )
-_IS_MASK = Memo[Form, bool](
+IS_MASK = Memo[Form, bool](
     lambda form: form.row.id == "and" and form.attributes["type"] is ScalarType.B32
 )
+"""Whether a record of a form may take bits of the thread's number."""
+
 _IS_UNIFORM = Memo[Form, bool](
     lambda form: form.row.id.startswith(_UNIFORM) or ".bulk" in form.row.id
 )
-
-
-def is_mask(form: Form) -> bool:
-    """Whether a record of this form may take bits of the thread's number."""
-    return _IS_MASK[form]
 
 
 def cut_thread_fields(function: MachineFunction) -> None:
@@ -41,8 +38,8 @@ def cut_thread_fields(function: MachineFunction) -> None:
     numbers: set[Reg] = set()
     shifts: dict[Op, MachineInstr] = {}
     masks: list[MachineInstr] = []
-    for mi in [mi for block in function.blocks for mi in block.instrs]:
-        if _IS_MASK[mi.form]:
+    for mi in function.instructions():
+        if IS_MASK[mi.form]:
             masks.append(mi)
         elif _IS_SHIFT[mi.form] and mi.ops[1] in numbers:
             shifts[mi.ops[0]] = mi

@@ -141,14 +141,15 @@ class Loop:
     def _extended(self) -> int:
         """How many addresses have an index that is extended from 32 bits in the loop."""
         return sum(
-            any(map(self._is_extended, i.indices))
+            any(self._narrow(index) is not None for index in i.indices)
             for i in self.block.instructions
             if isinstance(i, ir.GetElementPtr)
         )
 
-    def _is_extended(self, index: llvm.Value) -> bool:
+    def _narrow(self, index: llvm.Value) -> llvm.Value | None:
+        """The 32 bits that an index extends in the loop, if it does."""
         made = self.maker(index)
-        return isinstance(made, ir.Cast) and made.operand.type == I32
+        return made.operand if isinstance(made, ir.Cast) and made.operand.type == I32 else None
 
     @functools.cached_property
     def positive(self) -> set[llvm.Value]:
@@ -199,19 +200,13 @@ class Loop:
         """
         if index.type != I64 and self.maker(index) is not None:
             return None
-        made = self.maker(index)
-        if self.scales and self._is_extended(index):
+        narrow = self._narrow(index)
+        if self.scales and narrow is not None:
             return None
         if (growth := self.growth(index)) is not None:
             return growth
-        if (
-            isinstance(made, ir.Cast)
-            and made.opcode in _EXTENSIONS
-            and made.operand.type == I32
-            and _space(i.base) == _SHARED
-            and i.result in self.accessed
-        ):
-            return self.growth(made.operand)
+        if narrow is not None and _space(i.base) == _SHARED and i.result in self.accessed:
+            return self.growth(narrow)
         return None
 
     def _of_index(self, index: llvm.Value) -> Increment | None:

@@ -270,13 +270,27 @@ class Runs:
     def _in_cluster(
         self, cluster: tuple[int, ...], *, sizes: bool = False, seeks: bool = False
     ) -> Iterator[Log]:
+        """The logs of the runs with equal arguments, and of one more where these do not reach some
+        records: arguments that others are divided by are 1, as quotients of equal numbers end loops
+        at once.
+        """
+        missing = set(self._program.events)
+        for log in self._with_equal_arguments(cluster, sizes=sizes, seeks=seeks):
+            missing -= log.threads.keys()
+            yield log
+        if missing and self._program.divisors:
+            ones = dict.fromkeys(self._program.divisors, 1)
+            yield self._run(_LARGER, cluster, late=False, values=ones)
+
+    def _with_equal_arguments(
+        self, cluster: tuple[int, ...], *, sizes: bool, seeks: bool
+    ) -> Iterator[Log]:
         """The logs of all runs in a cluster of this shape.
 
         () is the one that the kernel and the user give, or one to seek the size in.  With `sizes`
         the run whose arguments are a size comes first: a wrong shape shows in it.  Where arguments
         do not matter, since none is loaded or another run has the same log until both are cut, the
-        first is made once more with a larger budget.  Where no run comes to some records, arguments
-        that others are divided by are 1 in one more: quotients of equal numbers end loops at once.
+        first is made once more with a larger budget.
         """
         sized: Log | None = None
         if sizes:
@@ -286,7 +300,6 @@ class Runs:
                 yield log
         first: Log | None = None
         alike = False
-        reached = set(sized.threads) if sized is not None else set[int]()
         for number, late in self._arguments():
             if number == _SIZE and sized is not None:
                 continue
@@ -295,7 +308,6 @@ class Runs:
             ):  # else it would be the first run again
                 log = self._run(number, cluster, late=late, seeks=seeks)
                 yield log
-                reached |= log.threads.keys()
                 alike |= log == first
                 first = first or log
                 sized = log if number == _SIZE else sized
@@ -303,9 +315,6 @@ class Runs:
             yield self._run(_LARGER, cluster, late=False)
         if first is not None and first.truncated and (alike or not first.reads_arguments):
             yield self._run(first.number, cluster, late=False, longer=_LONGER)
-        if self._program.divisors and not reached >= self._program.events:
-            ones = dict.fromkeys(self._program.divisors, 1)
-            yield self._run(_LARGER, cluster, late=False, values=ones)
 
     def _arguments(self) -> Iterable[tuple[int, bool]]:
         """The arguments of each run; small kernels have further runs that take other branches."""

@@ -95,48 +95,62 @@ def expected(case: Case, a: np.ndarray, b: np.ndarray, j: int, turns: int) -> in
     return total % (1 << 32)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("turns", [1, 2, 7])
-def test_loops_load_what_they_say(name: str, turns: int) -> None:
-    case = CASES[name]
-    compiled = nvgen.compile(kernel(case), target="sm_90a", opt=0)
+def loop_of(ptx: str) -> str:
+    """The loop, without its branch."""
+    return re.split(r"\$L_loop:|bra \$L_loop", ptx)[1]
+
+
+def checked_loop(case: Case, text: str, turns: int) -> str:
+    """The loop of a module whose kernel has been run, with the result that the host has."""
+    compiled = nvgen.compile(text, target="sm_90a", opt=0)
     a, b = np.random.default_rng(turns).integers(0, 1 << 32, (2, 1024), np.uint32)
     out = np.zeros(1, np.uint32)
     compiled.run(a, b, out, np.int32(5), np.int32(turns), block=1, device="sim")
     assert out[0] == expected(case, a, b, 5, turns)
+    return loop_of(compiled.ptx)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("turns", [1, 2, 7])
+def test_loops_load_what_they_say(name: str, turns: int) -> None:
+    case = CASES[name]
+    checked_loop(case, kernel(case), turns)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_is_scaled_in_a_turn(name: str) -> None:
     """Two addresses are stepped, or one index where it may wrap, which is then scaled."""
     case = CASES[name]
-    ptx = nvgen.compile(kernel(case), target="sm_90a", opt=0).ptx
-    loop = re.split(r"\$L_loop:|bra \$L_loop", ptx)[1]
+    loop = loop_of(nvgen.compile(kernel(case), target="sm_90a", opt=0).ptx)
     assert not re.search(r"\bshl\.|\bcvt\.|mul\.lo\.s64", loop)
     stepped = re.findall(rf"add\.{case.steps} (%\w+), \1, ", loop)
     assert len(stepped) >= (2 if case.steps == "s64" else 1)
     assert bool(re.search(r"mul\.wide", loop)) == (case.steps == "s32")
 
 
-ROLLED = """
-!0 = distinct !{!0, !1}
-!1 = !{!"llvm.loop.unroll.disable"}
-"""
+def rolled(text: str) -> str:
+    """The same, with a loop that is not to be unrolled."""
+    marked = text.replace("%loop, label %done", "%loop, label %done, !llvm.loop !0")
+    return marked + '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_where_nothing_is_unrolled_indices_of_32_bits_are_scaled(name: str) -> None:
     """A product that is added is one instruction of ptxas', a step of 64 bits two."""
     case = CASES[name]
-    text = kernel(case).replace("%loop, label %done", "%loop, label %done, !llvm.loop !0") + ROLLED
-    compiled = nvgen.compile(text, target="sm_90a", opt=0)
-    a, b = np.random.default_rng(6).integers(0, 1 << 32, (2, 1024), np.uint32)
-    out = np.zeros(1, np.uint32)
-    compiled.run(a, b, out, np.int32(5), np.int32(6), block=1, device="sim")
-    assert out[0] == expected(case, a, b, 5, 6)
-    loop = re.split(r"\$L_loop:|bra \$L_loop", compiled.ptx)[1]
+    loop = checked_loop(case, rolled(kernel(case)), 6)
     assert "nounroll" in loop
     assert bool(re.search(r"mul\.wide", loop)) == (case.type == "i32")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_single_address_is_stepped_in_every_loop(name: str) -> None:
+    """ptxas copies nothing for it."""
+    one = re.sub(r"  %q = .*\n  %w = .*\n", "  %w = add i32 %n, 1\n", kernel(CASES[name]))
+    as_it_is, not_unrolled = (
+        loop_of(nvgen.compile(text, target="sm_90a", opt=0).ptx) for text in (one, rolled(one))
+    )
+    assert not_unrolled.replace('.pragma "nounroll";\n', "") == as_it_is
 
 
 def test_rows_that_are_told_apart_by_numbers_are_one_address() -> None:
@@ -153,12 +167,7 @@ def test_rows_that_are_told_apart_by_numbers_are_one_address() -> None:
   %z = sext i32 %s1 to i64"""
     case = Case("i32", "add nuw nsw i32 %i, 2", body, lambda i, j: 64 * i + 64 + j)
     text = kernel(case).replace("i64 %x\n  %v = ", "i64 %z\n  %v = ")
-    compiled = nvgen.compile(text, target="sm_90a", opt=0)
-    a, b = np.random.default_rng(4).integers(0, 1 << 32, (2, 1024), np.uint32)
-    out = np.zeros(1, np.uint32)
-    compiled.run(a, b, out, np.int32(5), np.int32(4), block=1, device="sim")
-    assert out[0] == expected(case, a, b, 5, 4)
-    loop = re.split(r"\$L_loop:|bra \$L_loop", compiled.ptx)[1]
+    loop = checked_loop(case, text, 4)
     assert len(re.findall(r"add\.s64 (%rd\d+), \1, 512;", loop)) == 2
     assert "mul.wide" not in loop
 
@@ -207,7 +216,7 @@ def test_addresses_in_shared_memory_are_stepped_whatever_wraps() -> None:
     for turn in range(8):
         sums = sums * 3 + np.tile(a[turn : turn + 32], 2)
     assert (out == sums).all()
-    loop = re.split(r"\$L_loop:|bra \$L_loop", compiled.ptx)[1]
+    loop = loop_of(compiled.ptx)
     assert re.findall(r"add\.s64 (%rd\d+), \1, 4;", loop)
     assert "mul.wide" not in loop
 
