@@ -18,6 +18,7 @@ DOUBTED = frozenset(
         *("lane-quarter", "uniform-address", "beyond-allocation", "peer"),  # of tcgen05
         "not-pipelined",
         *("warpgroup", "fence", "operand-modified"),  # of setmaxnreg, wgmma, cp.async
+        "a-in-flight",  # of wgmma
         *("phase-missed", "race"),  # of mbarriers and of shared memory
     )
 )

@@ -11,6 +11,7 @@ import pytest
 from intrinsics.findings import Severity
 from nvgen.compilation import judgement
 from tests.corpora.judged import (
+    HELION,
     JUDGED,
     LANGUAGES,
     LATER,
@@ -26,7 +27,7 @@ FOLDER = os.environ.get("NVGEN_CORPUS", "")
 
 
 def test_a_rule_is_judged_once_and_with_a_reason() -> None:
-    for table in (*TABLES.values(), UNSEEN, LATER, LESSONS, PROGRAMS, LANGUAGES):
+    for table in (*TABLES.values(), UNSEEN, LATER, LESSONS, PROGRAMS, LANGUAGES, HELION):
         counts = Counter((j.severity, j.rule) for j in table)
         assert set(counts.values()) == {1}
         assert {j.severity for j in table} <= {s.value for s in Severity}
@@ -36,7 +37,7 @@ def test_a_rule_is_judged_once_and_with_a_reason() -> None:
 def test_what_says_an_error_of_kernels_in_use_stops_no_compilation() -> None:
     """And whatever else says an error does: nothing is doubted without such a kernel, but for what
     nvgen's own expansion of a sparse, weight-stationary multiply does, and CUTLASS with copies."""
-    tables = (*TABLES.values(), UNSEEN, LATER)
+    tables = (*TABLES.values(), UNSEEN, LATER, HELION)
     said = {j.rule for table in tables for j in table if j.severity == Severity.ERROR.value}
     ours = "tcgen05.cp/not-pipelined"
     assert ours in {j.rule for j in LIBRARIES}

@@ -53,6 +53,29 @@ def several_warpgroups() -> Kernel:
     return b.finish()
 
 
+def a_of_each_turn(in_flight: int) -> Kernel:
+    """Each turn of a loop loads A into the registers of the turn before, as Triton's loops do."""
+    b = KernelBuilder("k", block=128, target="sm_90a")
+    b.pointer("out", output=True)
+    b.u32("turns")
+    args = b.begin()
+    a = b.shared_tile("a", E.S8, (64, 64), swizzle=64)
+    right = b.shared_tile("right", E.BF16, (64, 64))
+    for tile, chunks in ((a, 2), (right, 4)):
+        for chunk in range(chunks):
+            place = tile.chunk(b.tid_x >> 1, (b.tid_x & 1) * chunks + chunk)
+            b.store(b.words([b.const(0)] * 4), place, align=16)
+    b.fence_proxy_async(Space.SHARED_CTA)
+    b.barrier_cta_sync_aligned()
+    sums = b.warpgroup_tile(64, 64)
+    with b.range(args["turns"]):
+        loaded = b.warpgroup_fragment(a, E.BF16).as_a_operand()
+        b.gemm(sums, loaded, right, accumulate=True, in_flight=in_flight)
+    b.wgmma_wait_group(0)
+    b.store(sums.parts[0].registers[0], args["out"])
+    return b.finish()
+
+
 def deadlock(*, calls: bool = False) -> Kernel | str:
     """All threads wait for an arrival of theirs that stands behind the wait."""
     b = KernelBuilder("k", block=32, target="sm_90a")
@@ -105,6 +128,15 @@ def test_what_kernels_in_use_do_is_warned_of(
     assert "setmaxnreg.dec/warpgroup" in {f.rule for f in compiled.findings}
     assert {f.severity for f in compiled.findings} == {Severity.WARNING}
     assert compiled.ptx
+
+
+def test_a_that_is_loaded_while_it_is_multiplied_is_warned_of() -> None:
+    """As Helion's bmm does; to read a sum so is an exception."""
+    with pytest.warns(FindingWarning, match=r"error\[wgmma.mma_async/a-in-flight\]"):
+        assert a_of_each_turn(1).compile().ptx
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert a_of_each_turn(0).compile().ptx
 
 
 def test_the_warning_names_the_line_that_compiles() -> None:

@@ -45,6 +45,15 @@ TOUCHED = VerifierRule(
     "groups than were committed since",
     ptxas="accepts, and may add a wait (C7517) or let multiplies wait for each other (C7514)",
 )
+TOUCHED_A = VerifierRule(
+    "wgmma.mma_async/a-in-flight",
+    "a register of A is accessed while the multiply may still run",
+    "wgmma.wait_group",
+    expected="a wgmma.wait_group that waits for the multiply before its A changes",
+    hint="or two sets of registers for A, in turn, with one group in flight",
+    ptxas="accepts; gives A of the next turn other registers where it unrolls the loop, the same "
+    "ones where it does not",
+)
 MIXED = VerifierRule(
     "{op}/mixed",
     "multiplies of different shapes are in flight on the same accumulator registers",
@@ -57,7 +66,7 @@ UNCOMMITTED = VerifierRule(
     "wgmma.commit_group",
     expected="wgmma.commit_group behind the multiply",
 )
-RULES = (UNFENCED, TOUCHED, MIXED, UNCOMMITTED)
+RULES = (UNFENCED, TOUCHED, TOUCHED_A, MIXED, UNCOMMITTED)
 
 
 def check(report: Report) -> None:
@@ -184,7 +193,7 @@ class _Thread:
         self.cells = cells
         self.records = records
         self.kept = kept
-        self.early: dict[int, tuple[int, str]] = {}
+        self.early: dict[tuple[VerifierRule, int], tuple[int, str]] = {}
         self.seen: set[tuple[int, InFlight[int]]] = set()
         self.walker = Walker.of(role.walker.flow, self._events(role.walker.flow), tracked)
 
@@ -195,8 +204,8 @@ class _Thread:
         """
         walk = self.walker.walk(_State(), self._step)
         self.walker.gather(self._since_fence)
-        for index, got in self.early.values():
-            self.report.add(TOUCHED, index, got=got)
+        for (rule, _), (index, got) in self.early.items():
+            self.report.add(rule, index, got=got)
         for _, state in walk.at_exit():
             for index in state.running.issued:
                 self.report.add(UNCOMMITTED, index, got="the kernel ends without a commit")
@@ -246,8 +255,10 @@ class _Thread:
         registers = {*event.mi.defs(), *event.mi.uses()}
         for index in state.running:
             multiply = self.cells.multiplies[index]
-            if registers & (multiply.d | multiply.a):
+            if registers & multiply.d:
                 self._touched(state, event.index, index, "a register of")
+            elif registers & multiply.a:
+                self._touched(state, event.index, index, "a register of A of", TOUCHED_A)
 
     def _since_fence(self, touches: Touches, event: Event) -> Touches:
         """What may have accessed each class since the last fence; judges multiplies by it.
@@ -291,10 +302,13 @@ class _Thread:
                 got=f"{differs}, and {self.report.line(earlier.index)} may still run",
             )
 
-    def _touched(self, state: _State, index: int, multiply: int, what: str) -> None:
-        if multiply in self.early and self.early[multiply][0] < index:
+    def _touched(
+        self, state: _State, index: int, multiply: int, what: str, rule: VerifierRule = TOUCHED
+    ) -> None:
+        key = rule, multiply
+        if key in self.early and self.early[key][0] < index:
             return
         issued = multiply in state.running.issued
         which = "is in no group yet" if issued else "may still run"
         found = index, f"{what} {self.report.line(multiply)}, which {which}"
-        self.early[multiply] = min(self.early.get(multiply, found), found)
+        self.early[key] = min(self.early.get(key, found), found)

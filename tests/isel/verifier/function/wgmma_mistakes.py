@@ -65,6 +65,7 @@ def _full(text: str) -> str:
 
 _FENCE = "wgmma.mma_async/fence"
 _EARLY = "wgmma.mma_async/in-flight"
+_A_EARLY = "wgmma.mma_async/a-in-flight"
 _RELEASED = "wgmma.mma_async/stage-released"
 _MODIFIED = "wgmma.mma_async/operand-modified"
 _MIXED = "wgmma.mma_async/mixed"
@@ -111,10 +112,10 @@ MISTAKES = {
         _EARLY, TILE, "    $commit;\n    $wait 0;\n", "    $wait 0;\n    $commit;\n",
         "st.global"),
     "A changes in flight": Mistake(
-        _EARLY, REGISTERS, "    $wait 0;\n    mov.b32 %r30, 0;\n",
+        _A_EARLY, REGISTERS, "    $wait 0;\n    mov.b32 %r30, 0;\n",
         "    mov.b32 %r30, 0;\n    $wait 0;\n", "mov.b32 %r30, 0"),
     "A of the next step in flight": Mistake(
-        _EARLY, OVERLAPPED, "$wait 0;", "", "cvt.rn.f16x2.f32 %r30", nth=1, at_nth=1),
+        _A_EARLY, OVERLAPPED, "$wait 0;", "", "cvt.rn.f16x2.f32 %r30", nth=1, at_nth=1),
     "the scores in flight": Mistake(
         _EARLY, ATTENTION, "$wait 0;", "", "cvt.rn.f16x2.f32 %r30"),
     "the scores of the next step in flight": Mistake(
