@@ -88,6 +88,9 @@ def _shared_registers(form: Form, ops: Sequence[Op]) -> Iterator[Problem]:
         seen.update(dict.fromkeys(registers, operand.name))
 
 
+_POINTED_TO = (None, Space.GLOBAL)
+"""The state spaces whose addresses have 64 bits: the generic one, and global memory."""
+
 _WORD = 0xFFFF_FFFF
 
 _VERBS = {Access.READ: "takes", Access.WRITE: "writes", Access.UPDATE: "updates"}
@@ -249,6 +252,14 @@ class OperandSlot:
                 "an address is an integer or untyped register",
                 f"%{op.base} of type .{cls.value}",
                 ".b32 or .b64",
+            )
+        elif self.operand.pointer and cls.bits == 32 and self._wanted_space() in _POINTED_TO:
+            yield Problem(
+                "address-width",
+                "an address in generic or global memory has 64 bits",
+                f"%{op.base} of type .{cls.value}",
+                "a register of 64 bits",
+                hint="ptxas takes it as it checks, and refuses to generate code",
             )
         elif self._wanted_space() is Space.PARAM_FUNC:
             yield Problem(

@@ -18,11 +18,12 @@ from isel.verifier.launch import RULES as LAUNCH_RULES
 from isel.verifier.rule import VerifierRule
 
 _OF_ANY_INSTRUCTION = """
-address-type alignment bare-address collector-word descriptor-constant descriptor-reserved
-descriptor-swizzle duplicate-modifier enable-d-number immediate-range k96 maximum missing-modifier
-negate no-atom operands output-type packed-word power-of-two pseudo repeated-register reserved-bits
-scale-spelling scale-vec-ws shape-m shape-n state-space target transpose types unknown-modifier
-vector-size vector-types version wgmma-descriptor-reserved word-contradicts-opcode zero-mask-number
+address-type address-width alignment bare-address collector-word descriptor-constant
+descriptor-reserved descriptor-swizzle duplicate-modifier enable-d-number immediate-range k96
+maximum missing-modifier negate no-atom operands output-type packed-word power-of-two pseudo
+repeated-register reserved-bits scale-spelling scale-vec-ws shape-m shape-n state-space target
+transpose types unknown-modifier vector-size vector-types version wgmma-descriptor-reserved
+word-contradicts-opcode zero-mask-number
 """
 """What is said of one instruction's operands, words and spelling, behind its name."""
 

@@ -81,6 +81,7 @@ class Operand:
     symbols: bool = False  # it may be `symbol+4`
     specials: bool = False  # it may be a special register
     wide: bool = False  # an address whose register has 32 or 64 bits
+    pointer: bool = False  # a generic or global address never stands in a register of 32 bits
     distinct: bool = False  # no register twice, in a vector and among all such operands
     within: Space | None = None  # the space of a symbol where the address is generic
     stored: bool = False  # an address that is written
@@ -189,6 +190,7 @@ def address(
     space: Space | str | None = None,
     *,
     wide: bool = False,
+    pointer: bool = False,
     within: Space | None = None,
     stored: bool = False,
     bare: bool = False,
@@ -201,6 +203,7 @@ def address(
         ScalarType.B64,
         space=space,
         wide=wide,
+        pointer=pointer,
         within=within,
         stored=stored,
         bare=bare,

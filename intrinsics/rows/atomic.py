@@ -112,7 +112,7 @@ ATOM = Row(
     qualifiers=_qualifiers(_ORDERS, _TYPES),
     operands=(
         vector("d", "type", VECTOR_COUNT, Access.WRITE, sink=True, unused=True),
-        address("a", "space", stored=True),
+        address("a", "space", pointer=True, stored=True),
         _VALUE, _POLICY,
     ),
     tied={"cache_hint": "policy"}, section="atom", rules=(*_RULES, _EXCHANGE, *_LONG),
@@ -127,7 +127,7 @@ ATOM_CAS = Row(
     qualifiers={"sem": _ORDERS, "scope": Scope, "space": _SPACES, "type": _WORDS},
     operands=(
         vector("d", "type", _ONE, Access.WRITE, sink=True, unused=True),
-        address("a", "space", stored=True),
+        address("a", "space", pointer=True, stored=True),
         value("b", "type"), value("c", "type"),
     ),
     section="atom", rules=(*_PLACES, *_LONG), effects=_WHOLE,
@@ -137,7 +137,7 @@ RED = Row(
     "red", "{.sem}{.scope}{.space}.op{.noftz}{.cache_hint}{.vec}.type", "[a], b {, policy}",
     qualifiers={**_qualifiers((Sem.RELAXED, Sem.RELEASE), _NARROWER),
                 "op": tuple(op for op in AtomicOp if op is not AtomicOp.EXCH)},
-    operands=(address("a", "space", stored=True), _VALUE, _POLICY),
+    operands=(address("a", "space", pointer=True, stored=True), _VALUE, _POLICY),
     tied={"cache_hint": "policy"}, section="red", rules=_RULES, effects=_WHOLE,
 )
 # fmt: on

@@ -43,7 +43,8 @@ PREFETCH = Row(
     "prefetch", "{.space}.level", "[a]",
     about="Prefetch the cache line of address `a` into the cache `level`.",
     qualifiers={"space": (Space.GLOBAL, Space.LOCAL), "level": CacheLevel},
-    operands=(address("a", "space"),), section="prefetch, prefetchu", effects=_TOUCHES,
+    operands=(address("a", "space", pointer=True),),
+    section="prefetch, prefetchu", effects=_TOUCHES,
     rules=(
         when(level=_EVICTIONS).must("prefetch-space", space=absent_or(Space.GLOBAL)),
         when(level=_EVICTIONS).needs("prefetch-target", since("7.4", at_least(80))),
@@ -73,7 +74,7 @@ PREFETCH_TENSORMAP = Row(
 PREFETCHU = Row(
     "prefetchu", ".L1", "[a]",
     about="Prefetch the cache line of the generic address `a` into the uniform cache.",
-    operands=(address("a", within=Space.GLOBAL),),
+    operands=(address("a", pointer=True, within=Space.GLOBAL),),
     section="prefetch, prefetchu", effects=_TOUCHES, llvm=(Llvm("prefetchu.L1", "p:a"),),
 )
 
@@ -108,7 +109,8 @@ def _line(head: str, level: LineLevel, effects: Effects, name: str, about: str) 
         head, "{.space}.level", "[a], size", about=about,
         qualifiers={"space": (Space.GLOBAL,), "level": (level,)},
         operands=(
-            address("a", "space", within=Space.GLOBAL), number("size", Numbers(_LINE, _LINE)),
+            address("a", "space", pointer=True, within=Space.GLOBAL),
+            number("size", Numbers(_LINE, _LINE)),
         ),
         section=head, effects=effects, needs=since("7.4", at_least(80)),
         llvm=tuple(

@@ -41,7 +41,7 @@ from intrinsics.targets import Feature, at_least, since
 _PHASES = since("9.3", at_least(90))
 _SCOPES = (Scope.CTA, Scope.CLUSTER)
 
-_MBAR = address("mbar", "space", within=Space.SHARED)
+_MBAR = address("mbar", "space", pointer=True, within=Space.SHARED)
 _STATE = result("state", ScalarType.U64, sink=True)
 _CTA_MASK = value("cta_mask", ScalarType.U32, Numbers(0, 0xFFFF_FFFF), symbols=False)
 _MULTICAST = {"multicast": (Multicast.CLUSTER_32B,)}

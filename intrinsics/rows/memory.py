@@ -171,7 +171,7 @@ LD = Row(
     },
     operands=(
         vector("d", "type", VECTOR_COUNT, Access.WRITE, widened=True, sink=True),
-        address("a", "space"), value("policy", ScalarType.U64, symbols=False),
+        address("a", "space", pointer=True), value("policy", ScalarType.U64, symbols=False),
     ),
     tied={"cache_hint": "policy"}, section="ld",
     rules=(*_SPACES, *_VECTORS, *_order((Sem.RELAXED, Sem.ACQUIRE)), *_EVICTIONS,
@@ -190,7 +190,7 @@ ST = Row(
         "l1": L1Eviction, "l2": L2Eviction, "cache_hint": CacheHint, "vec": Vec, "type": DATA_TYPES,
     },
     operands=(
-        address("a", "space", stored=True),
+        address("a", "space", pointer=True, stored=True),
         vector("b", "type", VECTOR_COUNT, widened=True, numbers=VectorNumbers.ALL),
         value("policy", ScalarType.U64, symbols=False),
     ),
@@ -205,7 +205,13 @@ _CVTA_QUALIFIERS: dict[str, Iterable[Modifier]] = {
               Space.PARAM_ENTRY),
     "size": (ScalarType.U32, ScalarType.U64),
 }
-_CVTA_RULES = (*_SPACES, when(space=Space.PARAM).needs("param-version", since("7.7")))
+_CVTA_RULES = (
+    *_SPACES,
+    when(space=Space.PARAM).needs("param-version", since("7.7")),
+    when(size=ScalarType.U32).is_wrong(
+        "address-width", "a generic address has 64 bits",
+        "ptxas takes 32 as it checks, and refuses to generate code", ptxas_accepts=True),
+)
 
 CVTA = Row(
     "cvta", ".space.size", "d, a", qualifiers=_CVTA_QUALIFIERS,

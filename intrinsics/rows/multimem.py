@@ -65,8 +65,8 @@ _VECTORS: Mapping[Attribute, tuple[Vec | None, ...]] = {
 """How many numbers of a type: 32, 64 or 128 bits of floating-point ones."""
 
 _NARROW_TARGETS = since("8.6", with_feature(Feature.HAS_NARROW_MULTIMEM))
-_ADDRESS = address("a", "space", within=Space.GLOBAL)
-_STORED = address("a", "space", within=Space.GLOBAL, stored=True)
+_ADDRESS = address("a", "space", pointer=True, within=Space.GLOBAL)
+_STORED = address("a", "space", pointer=True, within=Space.GLOBAL, stored=True)
 _VALUE = vector("b", "type", VECTOR_COUNT, numbers=VectorNumbers.ALL)
 
 

@@ -95,6 +95,10 @@ _REASONS = {
     r"mov\.b32 %\w+, \{%h1, _\};": "a value that is nowhere",
     r"(mov|ld|st)\S* .*\{%r1\}": "braces around a single operand",
     r"(ld|st)\.local\.u32 .*\[16\]": "a number as a local address",
+    r"\b(ld|st|atom|red|prefetchu?|discard|applypriority|mbarrier|multimem)\b"
+    r"(?!\S*\.(async|bulk|tensormap|shared|local|const|param)\b)\S* [^\[]*\[%[rsu]\d":
+        "a generic or global address of 32 bits: ptxas refuses to generate code",
+    r"cvta(\.to)?\.\S*u32 ": "a generic address of 32 bits: ptxas refuses to generate code",
     r"(addc|subc|madc\.(lo|hi))\.[us]16 ": "a carry into 16 bits: the manual has 32 and 64 only",
     r"\S*\.(cc|shiftamt)(\.s32)?\.\1\b": "a modifier twice",
     r"lop3\S* .*, (256|-1)(, \S+)?;": "a table for lop3 of more than a byte",
