@@ -33,7 +33,7 @@ class Machine:
     timings of 59.  `exits`, `follow`, `asked`, `spare`, `scatter` and `apart` were fitted to 893
     pairs of timings of about 165 products, in launches that wait, that begin when the one before
     exits and that overlap, `leave` and `back` to 12 products whose last tiles may be cut,
-    `neighbour`, `multicast`, `hidden`, `issue` and `aside` to 2,369 timings of 228, `tpc` to the
+    `neighbour`, `multicast`, `hidden` and `issue` to 2,369 timings of 228, `tpc` to the
     same, `back` to two products (30 November 2026).
     """
 
@@ -62,7 +62,6 @@ class Machine:
     turned: float = 2.12  # times that, for a D that is stored transposed
     piece: float = 0.058  # of each piece that a warp stores
     issue: float = 0.091  # of each that a multiprocessor stores, while it multiplies other tiles
-    aside: float = 1.1  # times that, for a D that is stored transposed
     meet: float = 0.105  # of a tile that is split
     send: float = 30.0e3  # sums, from a CTA to others
     leave: float = 1.1  # of a tile whose parts meet in L2,
@@ -103,8 +102,6 @@ OVERLAP = {64: 0.958, 128: 0.964, 192: 0.986, 256: 0.989}
 """Times the multiplies of tiles of so many rows, of which other warpgroups hide the gaps."""
 
 IN_TURN = {64: 0.98, 128: 0.954}  # the same of warpgroups that have whole tiles in turn
-
-AFTER = {1: 1.0, 2: 1.0, 3: 1.01}  # of what comes behind the last multiply of warpgroups
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +175,6 @@ class Table:
         self.columns["overlap"] = np.array(
             [(IN_TURN if config.pingpong else OVERLAP)[config.m] for config in configs]
         )
-        self.columns["after"] = np.array([AFTER[config.consumers] for config in configs])
         self.columns["high"] = self.columns["m"] * self.columns["cluster"]
         self.swap, self.pingpong = (self.columns[name] > 0 for name in ("swap", "pingpong"))
         self.is_down = np.array([config.is_down for config in configs])
@@ -308,13 +304,13 @@ class Table:
         brought = np.maximum(brought, shared)
         both = 2 * (c["m"] + c["n"]) - np.where(c["cluster"] > 2, c["n"], 0)  # not of a pair
         multicast = machine.multicast * np.where(self.large, 1 - machine.hidden, 1)
-        stores = 4 * c["team"] * c["pieces"] * np.where(self.swap, machine.aside, 1)
+        stores = 4 * c["team"] * c["pieces"]
         return Fixed(
             at_once=at_once,
             ctas=at_once * c["ctas"],
             begin=machine.begin + np.where(c["ctas"] > 1, machine.together, 0),
             tail=tail,
-            after=tail * c["after"] + np.where(c["overlay"] > 0, machine.latency, 0),
+            after=tail + np.where(c["overlay"] > 0, machine.latency, 0),
             stores=c["resident"] * stores * machine.issue,
             meet=c["m"] * c["n"] * 4 / machine.back,
             low=np.minimum(multiply, brought),
