@@ -1,4 +1,4 @@
-"""The chunked scan of a state-space model (Mamba-2) for Hopper: a recurrence by tensor cores.
+"""The chunked scan of a state-space model (Mamba-2): a recurrence by tensor cores.
 
     H = exp(a)·H + x·bᵀ    y = H·c        at each step, for each head; H is 64 × 128
 
@@ -6,16 +6,17 @@ A CTA has a head, and takes 64 steps at once.  With s the prefix sums of a withi
 S the last of them:
 
     Y = (C·Bᵀ ∘ exp(s_i - s_j), j ≤ i)·X + exp(s_i)·(C·Hᵀ)    of the chunk's steps, and of H
-    H = exp(S)·H + (X ∘ exp(S - s_j))ᵀ·B                      in the registers of a warpgroup
+    H = exp(S)·H + (X ∘ exp(S - s_j))ᵀ·B                      in the accumulator of a warpgroup
 
     warp 4         TMA: X, B and C of the chunks, two chunks ahead
     warpgroup 0    H as bf16 ─► shared memory;  C·Hᵀ, C·Bᵀ;  Y;  H;  Y ─► TMA
 
-C·Bᵀ becomes A of the next multiply without leaving registers, and so does Xᵀ, which ldmatrix reads
+C·Bᵀ becomes A of the next multiply through registers, and so does Xᵀ, which ldmatrix reads
 transposed; B is read both ways.  Dao and Gu, Transformers are SSMs (2024), section 6.
 
-It has run on an H200 (30 November 2026): 256 heads of 4,096 steps took 204 µs, which is 4.0 TB/s of
-X, B, C and Y (20 launches in a CUDA graph).
+Accumulators lie in registers on sm_90a, in tensor memory on sm_100a and its like: there it was
+never run on a real Blackwell GPU.  On an H200 (30 November 2026) 256 heads of 4,096 steps took
+203 µs, which is 4.0 TB/s of X, B, C and Y (20 launches in a CUDA graph).
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from nvgen import Kernel, KernelBuilder, Space, bf16, f32
 
 STEPS, P, N = 64, 64, 128  # of a chunk; rows and columns of H
 STAGES = 2
-TARGET, TARGETS = "sm_90a", ("sm_90a",)
+TARGET, TARGETS = "sm_90a", ("sm_90a", "sm_100a", "sm_103a", "sm_110a")
 
 
-def build() -> Kernel:
+def build(target: str = TARGET) -> Kernel:
     """The kernel, as LLVM IR: a CTA for each head, of `chunks` chunks."""
-    b = KernelBuilder("chunk_scan", block=160, dynamic_shared=True, target=TARGET, minctasm=2)
+    b = KernelBuilder("chunk_scan", block=160, dynamic_shared=True, target=target, minctasm=2)
     for name, columns in (("x", P), ("b", N), ("c", N)):
         b.tile_map(name, bf16, (STEPS, columns), rank=3)
     b.tile_map("y", bf16, (STEPS, P), rank=3, output=True)
@@ -48,6 +49,8 @@ def build() -> Kernel:
     narrow, y_tile = (b.shared_tile(n, bf16, (P, k)) for n, k in (("h_tile", N), ("y_tile", P)))
     sums = b.shared_array("sums", f32, STEPS)
     b.make_mbarriers(*ring.mbarriers)
+    h, y = b.warpgroup_tile(P, N), b.warpgroup_tile(STEPS, P)
+    scores = b.warpgroup_tile(STEPS, STEPS)
 
     with b.if_warp(4), b.elect():
         producer = ring.producer()
@@ -56,8 +59,7 @@ def build() -> Kernel:
                 b.load_tile(tile, args[name], (0, chunk * STEPS, head), slot.full)
 
     with b.if_warpgroup(0):
-        consumer, h = ring.consumer(), b.warpgroup_tile(P, N)
-        scores, y = b.warpgroup_tile(STEPS, STEPS), b.warpgroup_tile(STEPS, P)
+        consumer = ring.consumer()
         with b.range(chunks) as chunk:
             a = b.variable(0.0)
             with b.if_(b.tid_x < STEPS):
@@ -75,14 +77,14 @@ def build() -> Kernel:
                 b.gemm(scores, queries, keys)
                 rows = scores.rows(lambda i: sums[i])
                 columns = scores.columns(lambda j: sums[j])
-                y.set(y.scale_rows(rows.ex2()))
+                y.apply(lambda part: part.scale_rows(rows.ex2()))
                 seen = (scores * (rows - columns).ex2(ftz=True)).where(lambda i, j: j <= i, 0.0)
-                b.gemm(y, seen.as_a_operand(bf16), x.transposed, accumulate=True)
+                b.gemm(y, seen.to(bf16), x.transposed, accumulate=True)
                 factors = scores.columns(lambda j: (whole - sums[j]).ex2(ftz=True))
                 left = scores.from_tile(x.transposed).to(f32) * factors
                 b.bar_warp_sync()  # all lanes have read X
-                h.set(h * whole.ex2())
-                b.gemm(h, left.as_a_operand(bf16), keys.transposed, accumulate=True)
+                h.apply(lambda part: part * whole.ex2())
+                b.gemm(h, left.to(bf16), keys.transposed, accumulate=True)
             at = (0, chunk * STEPS, head)
             y.fragment.store_through(y_tile, args["y"], at, barrier=1)
         b.cp_async_bulk_wait_group(0)

@@ -12,7 +12,9 @@ from __future__ import annotations
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
 from intrinsics.modifiers import AtomicOp, CollectorA, CollectorWs, CtaGroup
+from intrinsics.targets import Feature
 from nvgen.calling.refusals import refuse
+from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import RegisterTile
 from nvgen.instructions import mma_rows
 from nvgen.multiplies import byte_operands, tensor_gemm
@@ -33,6 +35,7 @@ from nvgen.multiplies.tensor_memory import (
 )
 from nvgen.multiplies.tensor_tiles import LeftTile, OperandTile, ScaleTile
 from nvgen.multiplies.warp_tile import warp_tile
+from nvgen.multiplies.warpgroup_columns import WarpgroupColumns, WarpgroupMemory
 from nvgen.multiplies.warpgroup_tile import WarpgroupTile, warpgroup_operand, warpgroup_tile
 from nvgen.shared_memory.copies import Coordinates, TileCopies, copies
 from nvgen.shared_memory.rings import TileRing
@@ -48,13 +51,14 @@ class TileOperations(TileCopies):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._accumulators: list[PortableAccumulator] = []
+        self._columns: WarpgroupMemory | None = None
 
     # ---- multiplies --------------------------------------------------------------------------
 
     def gemm_async(
         self,
         d: AccumulatorTile,
-        a: LeftTile | RegisterTile,
+        a: LeftTile | RegisterTile | Fragment,
         b: SharedTile,
         *,
         accumulate: bool | Int = False,
@@ -97,13 +101,14 @@ class TileOperations(TileCopies):
 
     def gemm(
         self,
-        d: WarpgroupTile | PortableAccumulator,
-        a: SharedTile | RegisterTile,
+        d: WarpgroupTile | WarpgroupColumns | PortableAccumulator,
+        a: SharedTile | RegisterTile | Fragment,
         b: SharedTile,
         *,
         accumulate: bool | Int = False,
         metadata: Vector | None = None,
         in_flight: int = 0,
+        wait: bool = True,
     ) -> None:
         """D = A·Bᵀ (+ D with `accumulate`): the multiplies, their commit, and the wait for them.
 
@@ -111,30 +116,47 @@ class TileOperations(TileCopies):
         the latest groups, this one among them, may still run afterwards; D, the registers of A, and
         shared memory that they read, are then still in use.  `metadata` are those of a sparse A.
 
+        Without `wait` the multiplies run beside what follows, up to `d.wait()`.
+
         Raises: InputError when a requirement of `gemm_async` is not met.
         """
-        if isinstance(d, PortableAccumulator):
-            self.gemm_async(d, a, b, accumulate=accumulate, metadata=metadata)
-            d.commit()
-            d.wait()
-            return
-        if not isinstance(d, WarpgroupTile):
+        if isinstance(d, WarpgroupTile):
+            self.wgmma_fence()
+        elif not isinstance(d, WarpgroupColumns | PortableAccumulator):
             raise refuse(
                 "the whole protocol of such a D is the caller's",
                 got=type(d).__name__,
                 expected="accumulator(…) or warpgroup_tile(…)",
                 hint="gemm_async, then tcgen05_commit on an mbarrier, and a wait for it",
             )
-        self.wgmma_fence()
         self.gemm_async(d, a, b, accumulate=accumulate, metadata=metadata)
-        self.wgmma_commit_group()
-        self.wgmma_wait_group(in_flight)
+        d.commit()
+        if wait:
+            d.wait(in_flight)
 
     transpose_bytes = byte_operands.transpose_bytes
 
     # ---- D -----------------------------------------------------------------------------------
 
-    warp_tile, warpgroup_tile = warp_tile, warpgroup_tile
+    warp_tile = warp_tile
+
+    def warpgroup_tile(
+        self, m: int, n: int, dtype: ElementType = ElementType.F32
+    ) -> WarpgroupTile | WarpgroupColumns:
+        """A zeroed D of a warpgroup: `m` rows by `n` columns of `dtype`.
+
+        It lies in the registers of the warpgroup that makes it (sm_90a), m a multiple of 64; or in
+        tensor memory (sm_100a and its like), m 64 or 128: then all threads of the CTA make it, and
+        each whole warpgroup of the CTA has one.  What is done with it is the same.
+
+        Raises: InputError when there is no such D.
+        """
+        if self.target is None or Feature.HAS_TMEM not in self.target.features:
+            return warpgroup_tile(self, m, n, dtype)
+        if self._columns is None:
+            self._columns = WarpgroupMemory(self)
+        return self._columns.tile(m, n, dtype)
+
     warpgroup_operand = staticmethod(warpgroup_operand)
     warpgroup_operand_of = byte_operands.warpgroup_operand_of
     warpgroup_fragment = byte_operands.warpgroup_fragment
@@ -158,6 +180,9 @@ class TileOperations(TileCopies):
         """Free what accumulators have allocated, as `finish` does; all threads execute it."""
         while self._accumulators:
             self._accumulators.pop().free()
+        if self._columns is not None:
+            self._columns.free()
+            self._columns = None
 
     def store_tile(
         self,

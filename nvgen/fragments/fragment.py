@@ -234,7 +234,7 @@ class Fragment(OfThreads):
         """
         made = self if dtype is None else self.to(dtype)
         type_, layout = made.vector.type, self.layout
-        element = next((e for e in ElementType if type_ and e.value == type_.value), None)
+        element = element_of_a(made.vector)
         steps = layout.columns * type_.bits // 256 if type_ else 0
         if element is None or self.holders.across or steps * 256 != layout.columns * element.bits:
             expected = "f16 or bf16, whole steps of 32 bytes along K, not shared by warps"
@@ -422,6 +422,11 @@ def _along(layout: FragmentLayout, other: object) -> Vector | None:
     if isinstance(other, Columns) and other.holders.layout == layout:
         return other.vector.taken_apart(layout.column_slot_of)
     return None
+
+
+def element_of_a(numbers: Vector) -> ElementType | None:
+    """The type of elements of A that numbers are; None for numbers that no multiply has."""
+    return next((e for e in ElementType if numbers.type and e.value == numbers.type.value), None)
 
 
 def _held(other: object) -> object:

@@ -20,7 +20,13 @@ from intrinsics.findings import InputError
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from nvgen.calling.guards import guard, guarded
-from nvgen.calling.refusals import OF_MATRICES, Named, Requirement, found_wrong
+from nvgen.calling.refusals import (
+    OF_MATRICES,
+    Named,
+    Requirement,
+    found_wrong,
+    function_of,
+)
 from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import Holders, RegisterTile
 from nvgen.instructions.roles import ExecutionScope
@@ -146,7 +152,7 @@ class Multiply:
 
     builder: SharedMemory
     d: AccumulatorTile
-    a: LeftTile | RegisterTile
+    a: LeftTile | RegisterTile | Fragment
     b: SharedTile
     accumulate: bool | Int = False
     step: IntLike | None = None
@@ -192,9 +198,9 @@ def no_option(text: str, section: str) -> Requirement[Multiply]:
     )  # fmt: skip
 
 
-def _owner(tile: AccumulatorTile | LeftTile | RegisterTile | ScaleTile) -> Host:
+def _owner(tile: AccumulatorTile | LeftTile | RegisterTile | Fragment | ScaleTile) -> Host:
     """The kernel that a matrix is of."""
-    if isinstance(tile, AccumulatorTile | RegisterTile):
+    if isinstance(tile, AccumulatorTile | RegisterTile | Fragment):
         return tile.builder
     return (tile.values if isinstance(tile, SparseTile) else tile.pointer).builder
 
@@ -224,7 +230,7 @@ class AccumulatorTile(ABC):
 
     def multiply(
         self,
-        a: LeftTile | RegisterTile,
+        a: LeftTile | RegisterTile | Fragment,
         b: SharedTile,
         *,
         accumulate: bool | Int = False,
@@ -281,14 +287,11 @@ else:
 
 @guarded
 class HeldAccumulator(_OfFragment, AccumulatorTile):
-    """D in registers, with the operations of the `fragment` that it holds.
-
-    With wgmma the fragment is valid after a wait for the multiplies that wrote it.
-    """
+    """D with the operations of the `fragment` that it holds."""
 
     __slots__ = ()
 
-    of_a: ClassVar[tuple[type, ...]] = (SharedTile, RegisterTile)
+    of_a: ClassVar[tuple[type, ...]] = (SharedTile, RegisterTile, Fragment)
 
     elsewhere: ClassVar[Mapping[str, str]] = OF_MATRICES
 
@@ -297,7 +300,41 @@ class HeldAccumulator(_OfFragment, AccumulatorTile):
         def __getattr__(self, name: str) -> object:
             if name.startswith("_") or not hasattr(Fragment, name):
                 raise self.lacks(name, [*dir(type(self)), *dir(Fragment)])
-            return getattr(self.fragment, name)
+            return getattr(self.layout_only if name in _OF_LAYOUT else self.fragment, name)
+
+    @property
+    @abstractmethod
+    def fragment(self) -> Fragment:
+        """The current value; if several warps share the accumulator, this warp's part of it."""
+
+    @property
+    def layout_only(self) -> Fragment:
+        """A fragment of the same layout, for what does not depend on the numbers."""
+        return self.fragment
+
+    @abstractmethod
+    def set(self, value: object) -> None:
+        """Assign a fragment of the same layout and type, or one number to all elements.
+
+        Raises: InputError for anything else.
+        """
+
+    def apply(self, function: Callable[[Fragment], Fragment]) -> None:
+        """Assign `function` of what it holds, which may get the columns part by part.
+
+        So it goes by elements or by rows: `d.apply(lambda part: part.scale_rows(factors))`.
+        """
+        self.set(function_of(function, "part")(self.fragment))
+
+
+_OF_LAYOUT = ("columns", "coordinates", "from_memory", "from_tile", "layout", "rows")
+
+
+@guarded
+class RegisterAccumulator(HeldAccumulator):
+    """D in registers; with wgmma they are valid after a wait for the multiplies that wrote them."""
+
+    __slots__ = ()
 
     @property
     def builder(self) -> SharedMemory:

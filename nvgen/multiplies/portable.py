@@ -97,8 +97,9 @@ class PortableAccumulator(AccumulatorTile):
     def commit(self) -> None:
         """Commit the multiplies that were started, for the next wait."""
 
-    def wait(self) -> None:
-        """Wait for all committed multiplies: then D may be stored and, after a barrier of the CTA
+    def wait(self, in_flight: int = 0) -> None:
+        """Wait for all committed multiplies, in a warpgroup's registers for all but the last
+        `in_flight`: then D may be stored and, after a barrier of the CTA
         (`load_wait` has one), what the multiplies read may be overwritten.
         """
 
@@ -182,7 +183,7 @@ class TensorAccumulator(PortableAccumulator):
             builder.tcgen05_commit(self._done)
         self._parity.set(self._parity.value ^ 1)
 
-    def wait(self) -> None:
+    def wait(self, in_flight: int = 0) -> None:
         """For the latest phase; before the first commit that is one that counts as complete."""
         self.builder.wait(self._done, self._parity.value ^ 1)
         self.builder.tcgen05_fence_after_thread_sync()
@@ -241,9 +242,9 @@ class WarpgroupAccumulator(PortableAccumulator):
         """Close a group of multiplies."""
         self.builder.wgmma_commit_group()
 
-    def wait(self) -> None:
-        """Wait for all groups."""
-        self.builder.wgmma_wait_group(0)
+    def wait(self, in_flight: int = 0) -> None:
+        """Wait until at most so many groups still run."""
+        self.builder.wgmma_wait_group(in_flight)
 
     def fragments(self) -> Iterator[tuple[Fragment, IntLike, IntLike]]:
         """The rows of D that a warpgroup holds, and where they begin."""

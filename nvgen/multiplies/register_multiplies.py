@@ -8,13 +8,14 @@ Instructions: Matrix Shape, Matrix Data-types.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import field, replace
 
 from intrinsics.element import Major
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.element_families import RegisterFamily
 from intrinsics.targets import TargetSet, spell
 from nvgen.calling.refusals import Requirement
+from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import RegisterTile
 from nvgen.multiplies.accumulators import Multiply, no_option
 from nvgen.shared_memory.tiles import PLAIN_SPAN, SharedTile
@@ -55,6 +56,15 @@ class RegisterRequest(Multiply):
     a: SharedTile | RegisterTile
     by: RegisterMultiply = field(kw_only=True)
     shares: tuple[int, int] = (1, 1)
+
+    @classmethod
+    def of(
+        cls, asked: Multiply, by: RegisterMultiply, shares: tuple[int, int] = (1, 1)
+    ) -> RegisterRequest:
+        """The call, an A that is a matrix in registers as the registers of A."""
+        if isinstance(asked.a, Fragment):
+            asked = replace(asked, a=asked.a.as_a_operand())
+        return asked.asked_of(cls, by=by, shares=shares)
 
     @property
     def family(self) -> RegisterFamily | None:

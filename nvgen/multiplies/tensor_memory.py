@@ -18,10 +18,9 @@ from llvmlite import ir
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
-from intrinsics.layouts.register_layout import tensor_layout
 from intrinsics.layouts.sparse import SparseColumns, sparse_columns
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.limits import COLUMNS
+from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
 from intrinsics.modifiers import CopyMulticast, CopyShape, CtaGroup, ScalarType
 from intrinsics.multiplies.tensor_shapes import FAMILIES, accumulator_columns, row_blocks
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
@@ -35,11 +34,15 @@ from nvgen.multiplies.accumulators import Multiply
 from nvgen.multiplies.tensor_gemm import AccumulatorColumns, TensorRequest, issue
 from nvgen.multiplies.tensor_requirements import check
 from nvgen.multiplies.tensor_tiles import (
+    NUMBERS_OF_64,
+    ROW_IN_THREAD,
     WORD_COLUMNS,
+    Access,
     OperandTile,
     ScaleTile,
     SparseTile,
     by_warpgroup,
+    lanes_layout,
     load_columns,
     scale_columns,
     store_columns,
@@ -47,6 +50,7 @@ from nvgen.multiplies.tensor_tiles import (
 )
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.tiles import SCALE_BLOCK, SharedScales, SharedTile, Tiles, container_bits
+from nvgen.values.number_types import llvm_type_of
 from nvgen.values.numbers import Int, IntLike, Number
 from nvgen.values.pointers import Pointer, descriptor_at
 from nvgen.values.vectors import Vector, vector_of
@@ -54,7 +58,10 @@ from nvgen.values.vectors import Vector, vector_of
 _refuse = functools.partial(refuse, rule="tensor-memory")
 _WITH_TENSOR_MEMORY = with_feature(Feature.HAS_TMEM)
 
-_ROWS = 128
+_ROWS, _HALF = 128, 64
+_LEAST = 8
+"""Columns of 64 rows that one load has, or a multiple of them."""
+
 _TYPES = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
 
 
@@ -101,7 +108,8 @@ class TensorTile(AccumulatorColumns):
             issue(b, found)
 
     def load(self, first: int = 0, columns: int | None = None) -> Fragment:
-        """Load columns of 128 rows into the registers of a warpgroup: 32 lanes per warp.
+        """Load columns into the registers of a warpgroup: of 128 rows one in each thread, of 64 the
+        elements that wgmma's D has there.
 
         Of an accumulator of 256 rows of a CTA pair these are the rows of this CTA.  It waits for
         the load; waiting for the multiplies before it is the caller's part.
@@ -112,11 +120,11 @@ class TensorTile(AccumulatorColumns):
         columns = self.n - first if columns is None else columns
         self._check(first, columns)
         b, type_ = self.builder, _TYPES[self.dtype]
-        loaded = load_columns(b, self.pointer, first, columns)
+        loaded = load_columns(b, self.pointer, first, columns, self._access)
         numbers = [Vector(b, words.value, words.count, type_) for words in loaded]
         several = len(numbers) > 1
         whole = vector_of([n for part in numbers for n in part]) if several else numbers[0]
-        return Fragment(whole, Holders(b, tensor_layout(columns)))
+        return Fragment(whole, Holders(b, lanes_layout(self.m, columns)))
 
     def rows(self, function: Callable[[Int], Number] | float) -> Rows:
         """A number for each row, before anything is loaded: see `Fragment.rows`.
@@ -124,9 +132,14 @@ class TensorTile(AccumulatorColumns):
         `function(row)` gives it, or it is the same number for all.
         """
         self._check(0, self.n)
-        b = self.builder
-        none = Vector(b, ir.Constant(ir.VectorType(ir.FloatType(), 1), None), 1, ScalarType.F32)
-        return Fragment(none, Holders(b, tensor_layout(1))).rows(function)
+        return self.layout_only.rows(function)
+
+    @property
+    def layout_only(self) -> Fragment:
+        """A fragment of all columns, for what does not depend on the numbers."""
+        b, layout, type_ = self.builder, lanes_layout(self.m, self.n), _TYPES[self.dtype]
+        none = ir.Constant(ir.VectorType(llvm_type_of(type_), layout.count), None)
+        return Fragment(Vector(b, none, layout.count, type_), Holders(b, layout))
 
     def from_memory(
         self,
@@ -143,31 +156,37 @@ class TensorTile(AccumulatorColumns):
         """
         columns = self.n if columns is None else columns
         self._check(0, columns)
-        holders = Holders(self.builder, tensor_layout(columns))
+        holders = Holders(self.builder, lanes_layout(self.m, columns))
         return Fragment(load_from_memory(holders, source, pitch, align), holders)
 
     def take_fragment(self, fragment: Fragment, first: int) -> None:
         """Store a fragment of columns, from `first` on, and wait until it is stored."""
         b, columns = fragment.builder, fragment.layout.columns
         self._check(first, columns)
-        fits = fragment.layout == tensor_layout(columns)
+        fits = fragment.layout == lanes_layout(self.m, columns)
         if not fits or fragment.vector.type is not _TYPES[self.dtype]:
             got, expected = fragment.words, "what its load(…) gives, of the type of the tile"
             raise refuse(
                 "no columns of an accumulator in tensor memory", got=got, expected=expected
             )
-        store_columns(b, self.pointer, first, fragment.vector)
+        store_columns(b, self.pointer, first, fragment.vector, self._access)
+
+    @property
+    def _access(self) -> Access:
+        return NUMBERS_OF_64 if self.m == _HALF else ROW_IN_THREAD
 
     def _check(self, first: int, columns: int) -> None:
         b = self.builder
         half_of_pair = self.m == 2 * _ROWS and self.columns == self.n
-        fits = (self.m == _ROWS or half_of_pair) and self.dtype in _TYPES
+        half = self.m == _HALF and self.columns == self.n and not (first | columns) % _LEAST
+        fits = (self.m == _ROWS or half or half_of_pair) and self.dtype in _TYPES
         if not by_warpgroup(b) or not fits or not 0 <= first < first + columns <= self.n:
             raise refuse(
                 "no columns of an accumulator for a warpgroup",
                 got=f"{columns} from {first} of {self.m}x{self.n} of {self.dtype.value}, "
                 f"{b.scope.value}",
-                expected=f"{_ROWS} rows of f32 or s32, columns that there are, by one warpgroup",
+                expected=f"{_ROWS} rows of f32 or s32, or {_HALF} and multiples of {_LEAST} "
+                "columns, which there are, by one warpgroup",
                 hint="of 256 rows of a pair each CTA has 128: use memory.tile or memory.tiles"
                 if self.m == 2 * _ROWS
                 else "",
@@ -196,6 +215,14 @@ class TensorMemory:
 
         Raises: InputError when fewer are left.
         """
+        return self.at(self.reserve(columns, align))
+
+    def at(self, first: int) -> Pointer:
+        """The address of a column."""
+        return pointer_at(self.builder, self.address + first if first else self.address)
+
+    def reserve(self, columns: int, align: int = 1) -> int:
+        """The number of the first of the next free columns, which are then taken: see `take`."""
         self.used = -(-self.used // whole(align, "alignment")) * align
         left = self.columns - self.used
         if columns <= 0 or columns > left:
@@ -205,9 +232,8 @@ class TensorMemory:
                 expected=f"1 to {left} columns" if left > 0 else f"{self.columns} columns in all",
                 hint="ask tensor_memory for more: a power of 2, 512 at most",
             )
-        first = self.used
         self.used += columns
-        return pointer_at(self.builder, self.address + first if first else self.address)
+        return self.used - columns
 
     def tile(
         self,
@@ -337,6 +363,31 @@ def tensor_memory(
     has no tensor memory, and where that warp does not execute it.
     """
     _check(b, columns, b.tensor_columns)
+    address = _allocated(b, name, columns, warp, cta_group)
+    b.tensor_columns += columns
+    return TensorMemory(b, address, columns, cta_group)
+
+
+def columns_known_later(b: SharedMemory, name: str) -> tuple[TensorMemory, Callable[[int], None]]:
+    """An allocation whose size is told when all of it has been taken, and what tells it."""
+    _check(b, FEWEST_COLUMNS, b.tensor_columns)
+    later = b.const(COLUMNS)
+    address = _allocated(b, name, later, 0, CtaGroup.ONE)
+    made = TensorMemory(b, address, COLUMNS)
+
+    def tell(columns: int) -> None:
+        _check(b, columns, b.tensor_columns)
+        made.columns, known = columns, ir.Constant(later.value.type, columns)
+        b.tensor_columns += columns
+        for block in b.at_caller().function.blocks:
+            for instruction in block.instructions:
+                instruction.replace_usage(later.value, known)
+
+    return made, tell
+
+
+def _allocated(b: SharedMemory, name: str, columns: IntLike, warp: int, group: CtaGroup) -> Int:
+    """The address of columns that a warp allocates, once all threads of the CTA know it."""
     try:
         slot = b.shared_word(name)
     except InputError as full:
@@ -347,12 +398,11 @@ def tensor_memory(
             "failed to find scratch smem to allocate tmem", got=got, expected=expected, hint=hint
         ) from None
     with b.if_warp(warp):
-        b.tcgen05_alloc(slot, columns, cta_group=cta_group)
+        b.tcgen05_alloc(slot, columns, cta_group=group)
     b.tcgen05_fence_before_thread_sync()
     b.barrier_cta_sync_aligned()
     b.tcgen05_fence_after_thread_sync()
-    b.tensor_columns += columns
-    return TensorMemory(b, b.load_word(slot), columns, cta_group)
+    return b.load_word(slot)
 
 
 def _check(builder: SharedMemory, columns: int, before: int) -> None:

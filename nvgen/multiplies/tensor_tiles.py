@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from intrinsics.element import ElementType
-from intrinsics.layouts.register_layout import tensor_layout
+from intrinsics.layouts.register_layout import FragmentLayout, tensor_layout, warpgroup_layout
 from intrinsics.layouts.sparse import SparseColumns
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import REGISTERS
-from intrinsics.modifiers import LdStNum
+from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse
@@ -30,7 +30,7 @@ from nvgen.values.vectors import Vector, as_words
 WORD_COLUMNS = 4
 """What scale factors and metadata are aligned to: the columns that one copy of them fills."""
 
-_CELL, _LANES = 32, 128
+_CELL, _LANES, _HALF = 32, 128, 64
 _WIDTHS = tuple(sorted((num.times for num in LdStNum), reverse=True))
 
 
@@ -70,7 +70,7 @@ class OperandTile:
         return self.pitch * row_blocks(self.m)
 
     def take_fragment(self, fragment: Fragment, first: int) -> None:
-        """Store 128 rows of some columns of it, rounded to the tile's type, and wait for that.
+        """Store all rows of some columns of it, rounded to the tile's type, and wait for that.
 
         `first` is the first column, of elements.  PTX ISA, tcgen05.st.
         """
@@ -78,15 +78,17 @@ class OperandTile:
         made = fragment.to(self.dtype).vector
         begin, cells = first * self.bits, layout.columns * self.bits
         inside = first >= 0 and first + layout.columns <= self.k
-        rows = layout == tensor_layout(layout.columns) and self.m == layout.rows
-        if not (inside and rows and begin % _CELL == cells % _CELL == 0 and by_warpgroup(b)):
+        rows = layout == lanes_layout(self.m, layout.columns) and self.m == layout.rows
+        whole = begin % _CELL == cells % _CELL == 0 and (self.m == _LANES or self.bits == 16)
+        if not (inside and rows and whole and by_warpgroup(b)):
             raise refuse(
                 "no columns of an A in tensor memory",
                 got=f"{fragment.words}, from column {first} on",
-                expected=f"whole cells of {self.m}x{self.k}, a row in a thread of a warpgroup, as "
-                "load(…) of an accumulator has it",
+                expected=f"whole cells of {self.m}x{self.k}, of 64 rows 16 bits each, in the "
+                "threads that load(…) of an accumulator gives them to",
             )
-        store_columns(b, self.pointer, begin // _CELL, made)
+        access = CELLS_OF_64 if self.m == _HALF else ROW_IN_THREAD
+        store_columns(b, self.pointer, begin // _CELL, made, access)
 
 
 @guarded
@@ -189,22 +191,62 @@ def by_warpgroup(b: SharedMemory) -> bool:
     return whole or b.scope is ExecutionScope.WARPGROUP
 
 
-def load_columns(b: SharedMemory, pointer: Pointer, first: int, columns: int) -> list[Vector]:
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a warpgroup loads and stores columns: of one repetition the registers of a thread, and
+    the columns that they fill.
+    """
+
+    shape: LdStShape
+    registers: int
+    columns: int
+
+    def pieces(self, b: SharedMemory, columns: int) -> Iterator[tuple[int, int]]:
+        """The first repetition and the number of them of each instruction, the widest first; a
+        thread of such a block has its registers at once.
+        """
+        able = (width for width in _WIDTHS if width * b.threads < REGISTERS)
+        widths = tuple(width // self.registers for width in able if width >= self.registers)
+        return in_pieces(columns // self.columns, widths)
+
+
+ROW_IN_THREAD = Access(LdStShape.S32X32B, 1, 1)
+"""128 rows: a row in each thread."""
+
+NUMBERS_OF_64 = Access(LdStShape.S16X256B, 4, 8)
+"""64 rows of 32-bit numbers, in the layout of wgmma's D."""
+
+CELLS_OF_64 = Access(LdStShape.S16X128B, 2, 4)
+"""64 rows of pairs of 16-bit numbers, in the same layout."""
+
+
+def lanes_layout(m: int, columns: int) -> FragmentLayout:
+    """Which elements of 64 or 128 rows the threads of a warpgroup load and store."""
+    return warpgroup_layout(_HALF, columns, 32) if m == _HALF else tensor_layout(columns)
+
+
+def load_columns(
+    b: SharedMemory, pointer: Pointer, first: int, columns: int, access: Access = ROW_IN_THREAD
+) -> list[Vector]:
     """Load some columns into registers, and wait; several loads where one is not so wide."""
     base, found = _from(b, pointer, first), []
-    for at, count in in_pieces(columns, _widths(b)):
-        found.append(b.tcgen05_ld(base + at if at else base, num=LdStNum(f"x{count}")))
+    for at, count in access.pieces(b, columns):
+        place = base + at * access.columns if at else base
+        found.append(b.tcgen05_ld(place, shape=access.shape, num=LdStNum(f"x{count}")))
     b.tcgen05_wait_ld()
     return found
 
 
-def store_columns(b: SharedMemory, pointer: Pointer, first: int, numbers: Vector) -> None:
-    """Store the numbers of each thread, 32 bits in a column, and wait for the stores."""
+def store_columns(
+    b: SharedMemory, pointer: Pointer, first: int, numbers: Vector, access: Access = ROW_IN_THREAD
+) -> None:
+    """Store the numbers of each thread, 32 bits in a register, and wait for the stores."""
     assert numbers.type is not None
-    base, each = _from(b, pointer, first), _CELL // numbers.type.bits
-    for at, count in in_pieces(numbers.count // each, _widths(b)):
+    base, each = _from(b, pointer, first), _CELL // numbers.type.bits * access.registers
+    for at, count in access.pieces(b, numbers.count // each * access.columns):
         part = as_words(numbers.taken_apart(range(at * each, (at + count) * each)))
-        b.tcgen05_st(base + at if at else base, part, num=LdStNum(f"x{count}"))
+        place = base + at * access.columns if at else base
+        b.tcgen05_st(place, part, shape=access.shape, num=LdStNum(f"x{count}"))
     b.tcgen05_wait_st()
 
 
@@ -216,11 +258,6 @@ def lanes_of_warp(b: SharedMemory, pointer: Pointer) -> Pointer:
 def _from(b: SharedMemory, pointer: Pointer, first: int) -> Pointer:
     lanes = lanes_of_warp(b, pointer)
     return lanes + first if first else lanes
-
-
-def _widths(b: SharedMemory) -> tuple[int, ...]:
-    """Widths of loads and stores whose registers a thread of such a block has at once."""
-    return tuple(width for width in _WIDTHS if width * b.threads < REGISTERS)
 
 
 def in_pieces(columns: int, widths: tuple[int, ...] = _WIDTHS) -> Iterator[tuple[int, int]]:

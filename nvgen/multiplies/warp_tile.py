@@ -24,7 +24,7 @@ from nvgen.calling.refusals import check, refuse
 from nvgen.fragments.layouts import Holders, RegisterTile
 from nvgen.instructions.mma_rows import Accumulator
 from nvgen.instructions.roles import WARP, ExecutionScope
-from nvgen.multiplies.accumulators import HeldAccumulator, Multiply
+from nvgen.multiplies.accumulators import Multiply, RegisterAccumulator
 from nvgen.multiplies.register_multiplies import REQUIREMENTS, RegisterMultiply, RegisterRequest
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.tiles import SharedTile
@@ -74,7 +74,7 @@ BY_WARPS = RegisterMultiply(
 
 
 @guarded
-class WarpTile(HeldAccumulator):
+class WarpTile(RegisterAccumulator):
     """D of `m` rows by `n` columns of `dtype` in the registers of `warps` (rows, columns) warps.
 
     `parts[i][j]` begins at row 16·i and column 8·j of each warp's part.  It keeps its value across
@@ -133,7 +133,7 @@ class WarpTile(HeldAccumulator):
 
     def start(self, asked: Multiply) -> None:
         """Multiply; all threads of the warps execute it, and it is complete behind it."""
-        request = asked.asked_of(RegisterRequest, by=BY_WARPS, shares=self.warps)
+        request = RegisterRequest.of(asked, BY_WARPS, self.warps)
         check("gemm_async", REQUIREMENTS, request)
         b, left = request.builder, request.a
         self._begin(asked.accumulate)

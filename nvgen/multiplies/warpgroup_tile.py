@@ -23,7 +23,7 @@ from nvgen.calling.refusals import Requirement, check, described, index_of, refu
 from nvgen.fragments.layouts import Holders, RegisterTile
 from nvgen.instructions.mma_rows import Accumulator, wgmma_accumulator, wgmma_descriptor
 from nvgen.instructions.roles import WARPGROUP, ExecutionScope
-from nvgen.multiplies.accumulators import HeldAccumulator, Multiply
+from nvgen.multiplies.accumulators import Multiply, RegisterAccumulator
 from nvgen.multiplies.register_multiplies import REQUIREMENTS, RegisterMultiply, RegisterRequest
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.tiles import SharedTile
@@ -76,7 +76,7 @@ WARPGROUP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
 
 
 @guarded
-class WarpgroupTile(HeldAccumulator):
+class WarpgroupTile(RegisterAccumulator):
     """D in the registers of a warpgroup: `m` rows by `n` columns of `dtype`, `parts` of 64 rows
     each.
 
@@ -113,9 +113,19 @@ class WarpgroupTile(HeldAccumulator):
     def _holders(self) -> Holders:
         return Holders(self.builder, self.layout)
 
+    def commit(self) -> None:
+        """Close the group of the multiplies that were started."""
+        self.builder.wgmma_commit_group()
+
+    def wait(self, in_flight: int = 0) -> None:
+        """Wait until at most `in_flight` groups still run, those that were closed last: as many as
+        were closed after the last one that writes this D.
+        """
+        self.builder.wgmma_wait_group(in_flight)
+
     def start(self, asked: Multiply) -> None:
         """By all threads of the warpgroup: steps of K, and in each the parts of 64 rows."""
-        request = asked.asked_of(RegisterRequest, by=BY_A_WARPGROUP)
+        request = RegisterRequest.of(asked, BY_A_WARPGROUP)
         check("gemm_async", WARPGROUP_REQUIREMENTS, request)
         builder, a, b, adds = request.builder, request.a, request.b, request.accumulate
         begins_a = _descriptor(builder, a) if isinstance(a, SharedTile) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import inspect
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +15,7 @@ from nvgen.compilation.options import Options
 
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
 PORTABLE = FOLDER / "11_gemm_portable.py"
-"""The sample that is built for a target; the others are built once for all of theirs."""
+"""The sample that has its own tests for each target."""
 
 OTHERS = {FOLDER / f"{name}.py" for name in (
     "15_triton_backend", "16_numba_backend", "17_llvmlite_program"
@@ -76,7 +77,9 @@ def compiled(stem: str, target: str, opt: int = 0) -> Compiled:
     """A sample's kernel, or one that is LLVM IR (with its ending), compiled once for all tests."""
     if stem.endswith(".ll"):
         return compile_text((FOLDER / stem).read_text(), Options(target=target, opt=opt))
-    made: Compiled = named(stem).build().compile(target=target, opt=opt)
+    build = named(stem).build
+    kernel = build(target) if "target" in inspect.signature(build).parameters else build()
+    made: Compiled = kernel.compile(target=target, opt=opt)
     return made
 
 

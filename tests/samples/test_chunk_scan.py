@@ -22,19 +22,22 @@ pytestmark = [
     pytest.mark.seldom(3),
 ]
 SAMPLE = "21_chunk_scan"
+TARGETS = named(SAMPLE).TARGETS
 ROUNDING = 2.0**-9
 EXPONENTS = 16 * 64 * 2.0**-24
 
 
 @pytest.mark.turns(6)
-@kernel_test(schedules=["late", "random:1"], targets="sm_90a")
+@kernel_test(schedules=["late", "random:1"], targets=TARGETS)
 @pytest.mark.parametrize(("heads", "chunks"), [(1, 1), (2, 3)])
 def test_chunk_scan(launch: Launch, heads: int, chunks: int) -> None:
     """One chunk, of which no H is left, and more chunks than the ring has buffers."""
     sample = named(SAMPLE)
     x, b, c, a = sample.operands(heads, chunks)
     y, h = np.full_like(x, np.nan), np.full((heads, sample.P, sample.N), np.nan, np.float32)
-    launch(sample.build().compile(opt=launch.opt), x, b, c, y, a, h, chunks, grid=heads)
+    launch(
+        sample.build(launch.target).compile(opt=launch.opt), x, b, c, y, a, h, chunks, grid=heads
+    )
     expected_y, expected_h = sample.scan(x, b, c, a)
     most_y, most_h = sample.scan(*(np.abs(array) for array in (x, b, c)), a)
     bound = (3 * ROUNDING + EXPONENTS) * most_y + ROUNDING * np.abs(expected_y)
@@ -82,7 +85,8 @@ def test_lanes_that_may_still_read_are_found_by_a_run() -> None:
         made.run(x, b, c, y, a, h, 3, schedule="late")
 
 
-def test_it_is_clean() -> None:
-    made = named(SAMPLE).build().compile(level="function")
+@pytest.mark.parametrize("target", TARGETS)
+def test_it_is_clean(target: str) -> None:
+    made = named(SAMPLE).build(target).compile(level="all")
     assert verdict(made.findings) is Verdict.CLEAN
     assert made.resources.spill_stores == 0

@@ -287,13 +287,13 @@ def test_every_requirement_can_be_broken() -> None:
 
 
 def test_a_target_without_such_multiplies_names_the_one_that_has_them() -> None:
-    b = KernelBuilder("k", block=128, target="sm_100a")
+    b = KernelBuilder("k", block=128, target="sm_120a")
     b.begin()
     tile = b.shared_tile("tile", E.F16, (64, 64))
     with pytest.raises(InputError) as caught:
         b.gemm(b.warpgroup_tile(64, 64), tile, tile)
     found = [(f.rule, f.got, f.expected) for f in caught.value.findings]
-    assert found == [("gemm_async/target", "sm_100a", "sm_90a")]
+    assert found == [("gemm_async/target", "sm_120a", "sm_90a")]
 
 
 def test_a_wrong_k_is_reported_once() -> None:
