@@ -99,7 +99,7 @@ def gives_what_numpy_gives(tile: TileMultiply, target: str, schedule: str, atom:
     assert np.array_equal(product(tile, made, compiled, schedule, a, b), exact)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("schedule", ["early", "late"])
 @pytest.mark.parametrize("tile", TILES, ids=lambda tile: f"{tile.a}-{tile.b}-{tile.c}")
 def test_the_kernel_of_a_tile_gives_what_numpy_gives(tile: TileMultiply, schedule: str) -> None:
@@ -178,7 +178,7 @@ FACTORS = {MmaKind.MXF8F6F4: 1, MmaKind.MXF4: 2, MmaKind.MXF4NVF4: 4}
 """Factors of a row in one step of K."""
 
 
-@each("name", SCALED, turns=2)
+@each("name", SCALED, turns=4)
 def test_block_scaled_atoms(name: str) -> None:
     """Factors are powers of two: all sums are exact."""
     tile, atom = SCALED[name], parse_any(name)

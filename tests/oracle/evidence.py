@@ -38,6 +38,9 @@ DAYS = 6
 DAILY = 3
 """Of statements on which ptxas says the same everywhere, about so many nvgen is asked each day."""
 
+WHOLE = "sm_110a"
+"""The target on which nvgen is asked every day about each statement that ptxas takes there."""
+
 TELLING = 0.75
 """How often that is about the pair where a mistake shows; else about any."""
 
@@ -152,6 +155,7 @@ class Answers:
         All of them when everything is live.  Else those at which the verdict of ptxas changes, from
         one pair to the next, on both sides of the change; one more of each statement on one day of
         `DAYS`, which is the same day for all pairs; and all of a statement that has no record.
+        That a target itself comes with a version is no change of the statement's, but on `WHOLE`.
         Where all pairs are of one target, the one more is mostly of the newest, where a rule that
         is missing shows; of the oldest where ptxas takes the statement.  Of statements that ptxas
         takes for alike, a few are asked about there every day.
@@ -162,13 +166,17 @@ class Answers:
         columns = np.stack([self.recorded(pair) for pair in pairs], axis=1)
         chosen = np.zeros(shape, np.bool_)
         changed = columns[:, 1:] != columns[:, :-1]
+        new = [n for n in range(1, shape[1]) if _brings_target(pairs[n - 1], pairs[n])]
+        changed[:, [n - 1 for n in new]] = False
         chosen[:, 1:] |= changed
         chosen[:, :-1] |= changed
         begin = zlib.crc32(" ".join((*self.names, *map(str, pairs))).encode())
         chance = np.random.default_rng([options().seed, begin])
         one_more = chance.integers(shape[1], size=shape[0])
-        telling = np.where(columns[:, 0] == LEGAL, 0, shape[1] - 1)
-        if len({target for target, _ in pairs}) == 1:
+        of_one_target = len({target for target, _ in pairs}) == 1
+        oldest = new[0] if new and of_one_target else 0
+        telling = np.where(columns[:, oldest] == LEGAL, oldest, shape[1] - 1)
+        if of_one_target:
             one_more = np.where(chance.random(shape[0]) < TELLING, telling, one_more)
         chosen[self._daily, telling[self._daily]] = True
         today = self._has_turn()
@@ -180,6 +188,12 @@ class Answers:
         """The statements about which one more is asked today."""
         places = np.arange(len(self.statements)) + zlib.crc32(" ".join(self.names).encode())
         return ((places + options().seed) % DAYS == 0) & (not options().daily)
+
+
+def _brings_target(older: Pair, newer: Pair) -> bool:
+    """Whether a target came with the version of the second of two neighbouring pairs."""
+    here = older.target == newer.target != WHOLE
+    return here and newer.ptx == ptxas.FIRST_PTX.get(newer.target)
 
 
 def check_same(compared: Sequence[tuple[Sequence[str], Verdicts, Verdicts]], pair: Pair) -> None:

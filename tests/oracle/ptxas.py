@@ -55,6 +55,12 @@ TARGETS: tuple[str, ...] = (
 )  # fmt: skip
 PTX: tuple[str, ...] = ("8.6", "8.7", "8.8", "9.0", "9.1", "9.2", "9.3", "9.4", "9.5")
 
+FIRST_PTX = {
+    "sm_120a": "8.7", "sm_100f": "8.8", "sm_103a": "8.8", "sm_103f": "8.8", "sm_120f": "8.8",
+    "sm_121a": "8.8", "sm_110a": "9.0", "sm_110f": "9.0", "sm_107a": "9.4", "sm_107f": "9.4",
+}  # fmt: skip
+"""The PTX versions with which targets came that are not as old as the oldest here."""
+
 MINIMUM = (13, 5)
 """The oldest ptxas whose verdicts the oracle was written against."""
 

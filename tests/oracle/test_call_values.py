@@ -17,7 +17,7 @@ THREADS = 48
 """One whole warp and a half."""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("opt", [0, 2])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_call_gives_what_it_gives_on_the_host(name: str, opt: int):

@@ -6,6 +6,8 @@ one of twenty pairs of target and PTX version, chosen by the seed (`pytest --evi
 
 from __future__ import annotations
 
+import functools
+import operator
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,9 +58,15 @@ def chosen_pairs(seed: int) -> list[Pair]:
     return random.Random(seed).sample(every, -(-len(every) // PAIR_SHARE))
 
 
+@functools.cache
+def statements(name: str) -> tuple[str, ...]:
+    """The statements of a list, which take longer to write than to be looked up."""
+    return tuple(lists()[name].statements())
+
+
 def chosen_statements(name: str, seed: int) -> list[str]:
     """A tenth of the statements of a list: the same on all pairs, as ptxas parses each anew."""
-    texts = list(lists()[name].statements())
+    texts = statements(name)
     return random.Random(f"{name} {seed}").sample(texts, -(-len(texts) // SHARE))
 
 
@@ -86,11 +94,11 @@ def check_sample(answers: list[Answers], pair: Pair) -> None:
     needs none of that, and the others are soon alone.
     """
     recorded = np.concatenate([one.recorded(pair) for one in answers])
-    texts = np.array([text for one in answers for text in one.statements])
+    texts = [text for one in answers for text in one.statements]
     said = recorded.copy()
     for verdict in (LEGAL, REFUSED):
         places = np.flatnonzero(recorded == verdict)
-        complaints = ptxas.judge(texts[places].tolist(), *pair)
+        complaints = ptxas.judge([texts[place] for place in places], *pair)
         said[places] = [REFUSED if bad else LEGAL for bad in complaints]
     ends = np.cumsum([len(one.statements) for one in answers])
     anew = np.split(said, ends[:-1])
@@ -108,7 +116,7 @@ def test_every_list_is_recorded(name: str) -> None:
     if file is None:
         pytest.skip(f"{name} has no record, ptxas is asked instead: `make evidence` writes it")
     assert file.pairs == listed.pairs
-    keys = {key_of(text) for text in listed.statements()}
+    keys = {key_of(text) for text in statements(name)}
     missing, left = len(keys - set(file.verdicts)), len(set(file.verdicts) - keys)
     assert (missing, left) == (0, 0), "statements without a record, and records of none"
 
@@ -275,6 +283,32 @@ def test_what_is_asked_every_day_is_both_sides_of_a_change_and_a_few_of_what_is_
     assert not cells[bad + first].any()
     newest = len(VERSIONS) - 1
     assert np.argwhere(cells[bad:]).tolist() == [[n, newest] for n in range(first)], "a few"
+
+
+@pytest.mark.parametrize("target", ["sm_107a", evidence.WHOLE])
+def test_that_a_target_is_new_is_no_change_of_a_statement(
+    here: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    """Of statements as old as the target a few are asked about every day, or all on one target."""
+    first = ptxas.PTX.index(ptxas.FIRST_PTX[target])
+    pairs = [Pair(target, version) for version in ptxas.PTX]
+    old, new = (0b111111111 << first + late & 0b111111111 for late in (0, 1))
+    verdicts = with_alike({GOOD: old, TENSOR: new})
+    record(here, verdicts, tuple(pairs))
+    monkeypatch.setenv(DAILY_VARIABLE, "1")
+    cells = Answers([*verdicts], "some").cells(pairs)
+    every, some = evidence.DAILY + 1, evidence.DAILY
+    assert cells[:every, first].sum() == (every if target == evidence.WHOLE else some)
+    assert cells[every:, first : first + 2].all()
+
+
+def test_the_first_versions_of_targets_are_those_of_the_record() -> None:
+    record = recorded("legality.mov")
+    assert record is not None
+    taken = functools.reduce(operator.or_, record.verdicts.values())
+    for target in ptxas.TARGETS:
+        legal = [p.ptx for n, p in enumerate(record.pairs) if p.target == target and taken >> n & 1]
+        assert legal[0] == ptxas.FIRST_PTX.get(target, ptxas.PTX[0]), target
 
 
 def test_nvgen_is_asked_about_all_of_what_has_no_record(here: Path) -> None:

@@ -64,14 +64,14 @@ def run(
     return d
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("problem", ALL, ids=str)
 def test_integers_are_multiplied_exactly(problem: Gemm):
     a, b, c = problem.integers(problem.n)
     assert np.array_equal(run(problem, a, b, c), problem.expected(a, b, c))
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize(("opt", "schedule"), [(1, "late"), (2, "random:3"), (3, "early")])
 @pytest.mark.parametrize("problem", [SHAPES[1], SHAPES[7], *SHAPES[-2:], TYPES[5]], ids=str)
 def test_optimised_kernels_multiply_exactly(problem: Gemm, opt: int, schedule: str):

@@ -347,7 +347,7 @@ def test_header_opcodes_and_accesses():
     ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("family", llvm_signatures.FAMILIES)
 def test_every_change_to_an_instruction_is_noticed(family: str):
     """Operands swapped, replaced, left out; modifiers left out or added: in LLVM's own texts."""

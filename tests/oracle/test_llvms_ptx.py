@@ -68,7 +68,7 @@ def specialized(request: pytest.FixtureRequest) -> Module:
     return by_llvm(warp_specialized().build().llvm, request.param)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_warp_specialised_gemm_is_what_numpy_says(specialized: Module, schedule: str):
     sample = warp_specialized()

@@ -118,7 +118,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.turns(16)
+@pytest.mark.turns(32)
 @pytest.mark.parametrize("majors", ["K K", "MN K", "K MN", "MN MN"])
 @pytest.mark.parametrize(("a_name", "b_name"), PAIRS)
 def test_every_layout_of_both_matrices(a_name: str, b_name: str, majors: str):
@@ -138,7 +138,7 @@ def test_every_layout_of_both_matrices(a_name: str, b_name: str, majors: str):
         assert np.array_equal(found.view(dtype), product(a, b)), (a_place, b_place)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 def test_every_layout_of_tf32():
     rng = np.random.default_rng(8)
     a, b = integers(rng, (128, 8), "tf32"), integers(rng, (48, 8), "tf32")

@@ -190,7 +190,7 @@ def test_families_are_deterministic_and_free_of_repetitions():
     assert 45_000 <= total <= 60_000, "neither is a family lost, nor does a run take an hour"
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(24)
 @pytest.mark.parametrize("name", legality_forms.FAMILIES)
 def test_every_family_has_legal_and_illegal_statements(name: str):
     statements = legality_forms.FAMILIES[name]()

@@ -21,7 +21,7 @@ from tests.oracle.sample_instructions import (
 KERNELS = kernels()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_sample_asks_the_same_of_the_machine_as_llvms_ptx_of_it(name: str):
     build, target = KERNELS[name]

@@ -122,7 +122,7 @@ DAILY = (8, 64, 256)
 """Numbers of columns whose names are read every day; the others take turns."""
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.types)
 def test_a_name_says_what_is_printed_and_ptxas_takes_it(
     family: Family, pytestconfig: pytest.Config

@@ -19,7 +19,7 @@ THREADS = 64
 TARGET = "sm_90a"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(schedules="all", targets=("sm_80", TARGET), opt=(0, 3))
 def test_a_scan_in_one_pass(launch: Launch) -> None:
     """Sample 18; what is told by tiles that have only begun is looked back over, too."""

@@ -46,7 +46,7 @@ def test_samples_import_nothing_of_ours_but_nvgen() -> None:
     assert not wrong
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_sample_runs_and_compares_itself_with_numpy(path: Path, capsys) -> None:
     sample(path).main()
@@ -118,7 +118,7 @@ def test_sample_says_where_it_has_run(path: Path) -> None:
         assert re.search(r"\bon an H[12]00\b", words)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_ptxas_takes_the_kernel_for_every_target_it_claims(path: Path) -> None:
     module = sample(path)

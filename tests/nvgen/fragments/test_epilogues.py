@@ -34,7 +34,7 @@ def operands(groups: int) -> tuple[np.ndarray, ...]:
     return a.astype(bf16.numpy), w.astype(bf16.numpy), a @ w.T
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(18)
 @kernel_test(schedules=["early", "late", "random:1"], targets="sm_90a", opt=[0, 3])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("tiles", [1, 2])

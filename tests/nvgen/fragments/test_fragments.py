@@ -266,7 +266,7 @@ def test_rows_of_numbers_of_any_width(launch: Launch, dtype) -> None:
     assert_exact(sums, x.sum(1))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(schedules=["early"], targets="sm_90a")
 @pytest.mark.parametrize("major", Major, ids=lambda m: m.value)
 @pytest.mark.parametrize("dtype", [bf16, f32], ids=lambda t: t.value)
@@ -300,7 +300,7 @@ def test_into_tiles(launch: Launch, name: str, dtype, major: Major) -> None:
         assert_exact(found, expected)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(schedules=["early"], targets="sm_90a")
 @pytest.mark.parametrize("major", Major, ids=lambda m: m.value)
 @pytest.mark.parametrize("dtype", [bf16, f32], ids=lambda t: t.value)
@@ -362,7 +362,7 @@ def check_product_of_a_product(
     assert_exact(out, 2 * (inner @ wide[2].T) + 1)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(schedules="all", targets="sm_90a")
 @pytest.mark.parametrize("dtype", HALF, ids=lambda t: t.value)
 def test_a_product_is_a_of_the_next_multiply(launch: Launch, dtype) -> None:

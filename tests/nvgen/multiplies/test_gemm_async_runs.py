@@ -174,13 +174,13 @@ def test_k_of_96(name: str) -> None:
     run(K96[name], target="sm_103a")
 
 
-@pytest.mark.turns(24)
+@pytest.mark.turns(48)
 @pytest.mark.parametrize("name", FORMS)
 def test_it_is_the_product(name: str) -> None:
     run(FORMS[name], target="sm_100a")
 
 
-@pytest.mark.turns(12)
+@pytest.mark.turns(24)
 @pytest.mark.parametrize("schedule", ["late", "random:3"])
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize(

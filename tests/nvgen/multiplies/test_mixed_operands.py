@@ -16,7 +16,7 @@ M, N, K = 128, 32, 64
 E2M1 = ElementType.E2M1
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(schedules=["early", "late"], targets="sm_90a", opt=[0, 3])
 @pytest.mark.parametrize("dtype", [bf16, f16], ids=lambda t: t.value)
 @pytest.mark.parametrize("bits", [8, 4])
@@ -56,7 +56,7 @@ def test_weights_of_few_bits(launch: Launch, dtype: ElementType, bits: int) -> N
     assert_exact(out, (w @ x.T).astype(np.float32))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(12)
 @kernel_test(schedules=["early", "late"], targets="sm_90a", opt=[0, 3])
 @pytest.mark.parametrize("dtype", [bf16, f16], ids=lambda t: t.value)
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def _build(ctas: int) -> Kernel:
     return b.finish()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("ctas", [1, 2])
 @kernel_test(schedules="all", targets="sm_100a")
 def test_accumulators_by_turns(launch: Launch, ctas: int) -> None:

@@ -16,7 +16,7 @@ from nvgen.testing import Launch, assert_exact, kernel_test
 KEYS, D = 64, 128
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(schedules="all", targets="sm_90a")
 @pytest.mark.parametrize("swizzle", [128, 64, 32])
 @pytest.mark.parametrize("halves", [1, 2])

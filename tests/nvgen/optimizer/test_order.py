@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.nvgen.optimizer.host import WORDS, run
 from tests.nvgen.optimizer.passes import LEVELS, shielded, unshielded
+from tests.turns import examples
 
 VOID = (
     "tcgen05.mma.shared(ptr addrspace(6) %d, i64 WIDE, i64 1, i32 0, i1 true, i32 0, i32 1, i32 0)",
@@ -162,7 +163,7 @@ INPUTS = ((0, 0), (1, 7), (0xFFFF_FFFF, 3), (12345, 0x8000_0001))
 
 @pytest.mark.turns(6)
 @pytest.mark.parametrize("level", LEVELS)
-@settings(max_examples=60, derandomize=True, deadline=None, database=None)
+@examples(60)
 @given(programs())
 def test_every_path_makes_the_same_calls(level: int, program: str) -> None:
     optimised = shielded(program, level)

@@ -61,7 +61,7 @@ def build(arrivals: int = 2, told: int | None = BOTH) -> Kernel:
     return b.finish()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("schedule", ["early", "late", "random:1"])
 def test_each_of_two_ctas_tells_both(schedule: str, opt: int) -> None:

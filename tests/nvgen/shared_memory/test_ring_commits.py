@@ -53,7 +53,7 @@ def product(way: str, *, warp: bool = False) -> Kernel:
     return b.finish()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 @each("warp", [False, True])
 @kernel_test(schedules="all", random=2, targets=TARGET)
@@ -112,7 +112,7 @@ def of_pair(cluster: int, *, drains: bool = True) -> Kernel:
     return b.finish()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 @each("cluster", [2, 4])
 @kernel_test(schedules="all", random=2, targets=TARGET)

@@ -51,7 +51,7 @@ def test_every_thread_sees_the_notes_of_all_buffers(launch: Launch) -> None:
     assert (seen == [0, 1, 4, 9, 16, 25, 0, 0]).all()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 @kernel_test(schedules="all", targets=TARGET)
 @pytest.mark.parametrize("stages", [2, 3])

@@ -58,7 +58,7 @@ def codes_of(type_: str, rng: Random, shape: tuple[int, int]) -> Codes:
     return np.where(finite, codes, np.uint32(ONE[type_]))
 
 
-@pytest.mark.turns(12)
+@pytest.mark.turns(24)
 @pytest.mark.parametrize("where", ["shared", "tensor"])
 @pytest.mark.parametrize("type_", [*FLOATS, "s8", "u8"])
 def test_each_code_of_a(type_: str, where: str) -> None:
@@ -75,7 +75,7 @@ def test_each_code_of_a(type_: str, where: str) -> None:
     passes(*more)
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize("type_", [*FLOATS, "s8", "u8"])
 def test_each_code_of_b(type_: str) -> None:
     form, m = form_named(f"{kind_of(type_)}-shared"), 64

@@ -20,7 +20,7 @@ from tests.turns import has_turn
 ROUNDS = int(os.environ.get("NVGEN_EXECUTED_ROUNDS", "1"))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_programs(family: Family, seed: int, request: pytest.FixtureRequest) -> None:
@@ -32,7 +32,7 @@ def test_programs(family: Family, seed: int, request: pytest.FixtureRequest) -> 
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @pytest.mark.parametrize("schedule", ["late", "random:7"])
 @pytest.mark.parametrize("family", [Family(MmaKind.F16), Family(MmaKind.MXF4, pair=True)], ids=str)
 def test_other_schedules(family: Family, schedule: str) -> None:

@@ -42,7 +42,7 @@ def built(kernel: Kernel):
     return made
 
 
-@pytest.mark.turns(len(SCALED))
+@pytest.mark.turns(2 * len(SCALED))
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(SCALED)))
 def test_scales_of_blocks(launch: Launch, number: int) -> None:
@@ -64,7 +64,7 @@ GROUPED = [
 ]
 
 
-@pytest.mark.turns(len(GROUPED))
+@pytest.mark.turns(2 * len(GROUPED))
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(GROUPED)))
 def test_blocks_of_experts(launch: Launch, number: int) -> None:
@@ -157,7 +157,7 @@ QUANTISED = [
 """As above."""
 
 
-@pytest.mark.turns(len(QUANTISED))
+@pytest.mark.turns(2 * len(QUANTISED))
 @pytest.mark.seldom(3)
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(QUANTISED)))

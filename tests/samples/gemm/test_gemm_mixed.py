@@ -18,7 +18,7 @@ CUTS = [
 
 
 @pytest.mark.filterwarnings("error::nvgen.FindingWarning")
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @kernel_test(schedules=["early", "late", "random:1"], targets=TARGET)
 @pytest.mark.parametrize("bits", [8, 4])
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: str(cut["m"]))
