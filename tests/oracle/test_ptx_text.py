@@ -64,7 +64,7 @@ ELSEWHERE = (
 )
 """Targets and versions that lack some of it: one of each generation, kind and first version."""
 
-TURNS = 12
+TURNS = 24
 """In so many days each call is compared once that is not the plain one of its intrinsic."""
 
 SHOWN = 8
@@ -183,13 +183,17 @@ def test_every_call_has_llvms_text(family: str, pytestconfig: pytest.Config):
 
 @pytest.mark.turns(12)
 @pytest.mark.parametrize(("target", "ptx"), ELSEWHERE)
-def test_the_same_calls_exist_elsewhere(target: str, ptx: str):
-    """What LLVM selects for a target and version nvgen selects too, with the same text."""
+def test_the_same_calls_exist_elsewhere(target: str, ptx: str, pytestconfig: pytest.Config):
+    """What LLVM selects for a target and version nvgen selects too, with the same text.
+
+    A third of the calls each time: LLVM ends with each that it does not select.
+    """
     cases = [
         case
         for family in llvm_signatures.FAMILIES
         for name in llvm_signatures.names(family)
         for case in llvm_intrinsics.probes(name)
+        if has_turn(pytestconfig, f"{case} {target} {ptx}", 3)
     ]
     wrong = []
     selected = 0
