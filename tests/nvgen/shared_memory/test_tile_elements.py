@@ -14,7 +14,7 @@ TYPES = {bf16: bf16.numpy, f32: np.float32, tf32: np.float32, i8: np.int8}
 ROWS = K = 128
 
 
-@each("swizzle", [0, 32, 64, 128])
+@each("swizzle", [0, 32, 64, 128], turns=4)
 @each("major", list(Major))
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)
 @kernel_test(schedules=["late"], targets="sm_90a")

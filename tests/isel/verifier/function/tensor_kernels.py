@@ -12,13 +12,7 @@ from isel.verifier.functions import verify_functions
 from tests.isel.verifier.function.kernel_text import kernel
 from tests.isel.verifier.function.test_function_rules import module_of
 
-FILL = "".join(
-    f"    st.shared.v4.b32 [%r{tile}+{at}], {{%r1, %r1, %r1, %r1}};\n"
-    for tile in (35, 36)
-    for at in range(0, 16384, 32 * 16)
-)
-
-HEAD = f"""
+HEAD = """
     mov.u32 %r1, %tid.x;
     ld.param.u32 %r9, [steps];
     mov.u32 %r30, a_tile;
@@ -31,12 +25,11 @@ HEAD = f"""
     cvt.u64.u32 %rd6, %r33;
     or.b64 %rd2, %rd6, 4611756662049538048;
     add.s64 %rd4, %rd2, 128;
-    shl.b32 %r34, %r1, 4;
-    add.u32 %r35, %r30, %r34;
-    add.u32 %r36, %r32, %r34;
-{FILL}    fence.proxy.async.shared::cta;
     setp.ne.u32 %p1, %r1, 0;
     @%p1 bra READY;
+    st.bulk.weak.shared::cta [%r30], 16384, 0;
+    st.bulk.weak.shared::cta [%r32], 16384, 0;
+    fence.proxy.async.shared::cta;
     $init [done], 1;
 READY:
     $alloc [slot], 512;

@@ -50,6 +50,11 @@ FIRST = "    setp.eq.u32 %p10, %r40, 0;\n"
 LAST = "    sub.u32 %r41, %r9, 1;\n    setp.eq.u32 %p11, %r40, %r41;\n"
 
 
+def four(text: str) -> str:
+    """Of four passes, not of as many as an argument says."""
+    return text.replace("%r9", "4")
+
+
 def either(predicate: str, one: str, other: str, name: str = "") -> str:
     """One or the other, with branches."""
     return (
@@ -77,8 +82,9 @@ RIGHT = {
     "first, middle and last": LOOP + FIRST + LAST
     + either("%p10", mma("a::fill"),
              either("%p11", mma("a::lastuse"), mma("a::use"), "2"), "1") + NEXT,
-    "the next one is filled ahead": mma("a::fill") + LOOP + mma("a::use") + LAST
-    + either("%p11", mma("a::lastuse"), "    add.s64 %rd1, %rd1, 2;\n" + mma("a::fill")) + NEXT,
+    "the next one is filled ahead": mma("a::fill") + LOOP + mma("a::use") + four(LAST)
+    + either("%p11", mma("a::lastuse"), "    add.s64 %rd1, %rd1, 2;\n" + mma("a::fill"))
+    + four(NEXT),
     "a loop that may have no pass": "    setp.eq.u32 %p9, %r9, 0;\n    @%p9 bra NONE;\n"
     + mma("a::fill") + "NONE:\n" + LOOP + "    setp.ge.u32 %p9, %r40, %r9;\n    @%p9 bra OUT;\n"
     + mma("a::use") + "    add.u32 %r40, %r40, 1;\n    bra LOOP;\nOUT:\n",
@@ -90,7 +96,7 @@ RIGHT = {
     "A's buffer and B's are two": mma("a::fill") + ws("b0::fill") + mma("a::use")
     + ws("b0::use"),
     "a new A for each pass": LOOP + mma("a::fill") + mma("a::use", b="%rd4")
-    + "    add.s64 %rd1, %rd1, 2;\n" + NEXT,
+    + "    add.s64 %rd1, %rd1, 2;\n" + four(NEXT),
     "in tensor memory": mma("a::fill", "[%r3+64]") + mma("a::use", "[%r3+64]"),
 }  # fmt: skip
 

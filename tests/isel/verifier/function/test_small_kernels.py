@@ -5,6 +5,8 @@ By the rules about whole functions, and by a run under some schedule.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -27,12 +29,19 @@ def said(text: str) -> list[Finding]:
     return [f for f in found if f.severity is not Severity.NOTE]
 
 
+@functools.cache
+def compiled(text: str) -> nvgen.Compiled:
+    """A kernel for all its runs."""
+    return nvgen.compile(text)
+
+
 def run(small: Small, text: str, schedule: str) -> np.ndarray:
     """What a kernel writes."""
     out = np.zeros(small.expected.size, np.int32)
     x = np.arange(1024, dtype=np.int32)
-    compiled = nvgen.compile(text)
-    compiled.run(out, x, small.n, grid=small.ctas, block=64, cluster=small.ctas, schedule=schedule)
+    compiled(text).run(
+        out, x, small.n, grid=small.ctas, block=64, cluster=small.ctas, schedule=schedule
+    )
     return out
 
 
