@@ -11,7 +11,7 @@
     pytest --daily               only what runs on every day: nothing that takes turns
     pytest tests/test_x.py::test_y    all cases of a test that is named
 
-    examples(200)            a property of 200 drawn examples with --live, of a sixth of them else
+    examples(200)            a property of 200 drawn examples with --live, of a tenth of them else
 
 In as many days as a list has turns, every case runs; where `seldom(3)` is, in three times as many.
 On a GPU all cases run: it is not here often.
@@ -59,7 +59,7 @@ def examples(count: int) -> settings:
     """The settings of a property: repeatable, and without a clock; all its examples with --live."""
     live = not _SETTLED or _SETTLED[0].option.live
     return settings(
-        max_examples=count if live else (count + 5) // 6,
+        max_examples=count if live else (count + 9) // 10,
         derandomize=True,
         deadline=None,
         database=None,

@@ -377,7 +377,7 @@ def modules() -> Iterator[str]:
         yield module(params=".param .b8 p[4337], .param .b64 q", header=header)
 
 
-@each("text", modules, turns=4)
+@each("text", modules, turns=8)
 def test_the_reader_refuses_what_ptxas_refuses(text: str) -> None:
     agree(text)
 

@@ -209,7 +209,7 @@ def test_a_judgement_is_the_rules_that_are_broken(row: Row):
 @each_row
 def test_the_first_version_of_a_form(row: Row):
     """The lowest in which nothing is missing, if there is one."""
-    for attributes in some_attributes(row, 12):
+    for attributes in some_attributes(row, 6):
         judgement = judge(row, attributes)
         for target in TARGETS.values():
             good = [v for v in PTX_VERSIONS if not judgement.missing(target, v)]

@@ -341,7 +341,7 @@ def compiled(make: Callable[[], Case]) -> tuple[Case, Compiled]:
     return case, case.kernel.compile(target="sm_100a", level="function")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("make", KERNELS)
 @kernel_test(schedules="all", random=2, targets=["sm_100a"])
 def test_a_kernel_of_a_user_is_clean_and_equal_to_numpy(

@@ -77,7 +77,7 @@ def test_each_half_of_the_warp_has_a_reduction_of_its_own(form: str):
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("form", FORMS)
 def test_nothing_brings_the_two_results_together(form: str):
     """One more load than the whole lane needs, and no other instruction."""

@@ -43,7 +43,7 @@ AREAS = {
 """Features that are tried together."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.gpu
 @pytest.mark.parametrize("area", AREAS)
 def test_the_host_and_the_device_agree(area: str):
@@ -55,7 +55,7 @@ def test_the_host_and_the_device_agree(area: str):
     check()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("area", AREAS)
 def test_text_read_back_runs_the_same(area: str):
     @settings(max_examples=3)
@@ -66,7 +66,7 @@ def test_text_read_back_runs_the_same(area: str):
     check()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("area", AREAS)
 def test_ptxas_takes_the_ptx(area: str):
     @settings(max_examples=3)

@@ -56,7 +56,7 @@ def test_sample_runs_and_compares_itself_with_numpy(path: Path, capsys) -> None:
 LEVELS = (0, 1, 2, 3)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(schedules="all", targets="sm_100a", opt=LEVELS)
 def test_the_tile_is_exact(launch: Launch) -> None:
     a, b, expected = gemm_tile().operands()
@@ -65,7 +65,7 @@ def test_the_tile_is_exact(launch: Launch) -> None:
     assert_exact(d, expected)
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @kernel_test(schedules="all", random=1, targets="sm_100a", opt=LEVELS)
 def test_the_warp_specialised_gemm_is_exact(launch: Launch) -> None:
     """Two tiles for one CTA: eight steps of K go twice round a ring of four."""
@@ -88,7 +88,7 @@ def test_the_walkthrough_is_exact(launch: Launch) -> None:
     assert_exact(d, a.astype(np.float32).T @ b.astype(np.float32).T)
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @kernel_test(targets=("sm_75", "sm_90a"), opt=LEVELS)
 def test_the_softmax_is_within_its_bound(launch: Launch) -> None:
     """Also where rows are shorter than a warp, so that whole warps have nothing.

@@ -11,7 +11,7 @@ import pytest
 import nvgen
 from tests.oracle.side_by_side import compare
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 PREDICATES = ("eq", "ne", "ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge")
 VALUES = (0, 1, 16, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 16, 1 << 63, -16)

@@ -9,7 +9,7 @@ import pytest
 import nvgen
 from tests.oracle.side_by_side import TARGET, compare
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 SIGNED = ("eq", "ne", "slt", "sle", "sgt", "sge")
 UNSIGNED = ("eq", "ne", "ult", "ule", "ugt", "uge")

@@ -316,7 +316,7 @@ CLOSURE = [
 """Targets, and versions of PTX in which they have more and more."""
 
 
-@each("target, version", CLOSURE, turns=28)
+@each("target, version", CLOSURE, turns=56)
 def test_no_form_that_the_target_lacks_is_emitted(target: str, version: str):
     """Selection, then the verifier, reject it; whatever gets through, ptxas takes."""
     found, module = everything()

@@ -16,7 +16,11 @@ from nvgen.testing import Launch, assert_exact, kernel_test
 from nvgen.values.numbers import Int
 
 TARGET, LOG2_E = "sm_90a", 1.4426950408889634
-pytestmark = [pytest.mark.filterwarnings("error::nvgen.FindingWarning"), pytest.mark.seldom(3)]
+pytestmark = [
+    pytest.mark.filterwarnings("error::nvgen.FindingWarning"),
+    pytest.mark.turns(2),
+    pytest.mark.seldom(3),
+]
 
 
 def cross_entropy(vocabulary: int, threads: int) -> Kernel:

@@ -341,6 +341,7 @@ CRASH = "error[llvm/crash]: LLVM aborts when it reads this module\n"
 DOMINATE = "error[llvm/verifier]: Instruction does not dominate all uses!\n"
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("text", "told"),
     [

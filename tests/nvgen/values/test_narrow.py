@@ -128,7 +128,7 @@ def test_reductions_are_for_whole_warps_and_all_threads() -> None:
         b.cta_reduce(b.tid_x, operator.add)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(targets=["sm_80", "sm_90a", "sm_100a"], opt=[0, 3])
 @pytest.mark.parametrize("narrow", [i8, u8], ids=["i8", "u8"])
 @pytest.mark.parametrize("wide", [f16, bf16], ids=lambda t: t.value)

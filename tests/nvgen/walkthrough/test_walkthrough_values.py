@@ -210,7 +210,7 @@ KINDS = {
 """Atom, control word, numpy's type of A, and K of four steps."""
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @each_schedule
 @pytest.mark.parametrize("name", KINDS)
 def test_other_types_with_both_matrices_k_major(name: str, schedule: str) -> None:

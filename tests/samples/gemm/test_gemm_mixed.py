@@ -32,6 +32,8 @@ def test_weights_of_few_bits(launch: Launch, bits: int, cut: dict[str, int]) -> 
     assert_exact(y, expected)
 
 
+@pytest.mark.turns(1)
+@pytest.mark.seldom(4)
 def test_the_sample_runs_itself(capsys: pytest.CaptureFixture[str]) -> None:
     named("gemm/mixed").main()
     assert capsys.readouterr().out.count("equal to numpy") == 2

@@ -202,7 +202,7 @@ def test_a_pair_of_a_pipeline_stays_in_order(steps: tuple[str, ...], schedule: s
     assert (happens(steps, schedule) == after(*steps)).all()
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("steps", UNORDERED, ids=" then ".join)
 def test_every_other_pair_may_be_reversed(steps: tuple[str, ...]):
     assert (after(*steps) != after(*reversed(steps))).any(), "the order would not show"
@@ -224,7 +224,7 @@ def test_a_commit_and_its_wait_keep_any_pair_in_order(steps: tuple[str, ...], sc
     assert (found == after(*steps)).all()
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("steps", [p for p in PIPELINED if len(p) == 2], ids=" then ".join)
 def test_a_pair_stays_in_order_across_threads_that_meet(steps: tuple[str, ...], schedule: str):

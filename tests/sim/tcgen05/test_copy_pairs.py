@@ -15,7 +15,7 @@ from tests.sim.tcgen05.tensor_scenes import COMMIT, numbers, play, play_pair, sc
 from tests.sim.tcgen05.test_copy import TRAITS, expected, operation, placed, source
 from tests.sim.tcgen05.test_copy_order import shift, shifted
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(12)
 
 STARTS = np.stack([numbers(1), numbers(2)])
 

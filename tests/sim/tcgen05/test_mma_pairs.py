@@ -72,7 +72,7 @@ def pair_name(pair: Pair) -> str:
     return f"{pair.kind.value} {pair.m}x{pair.n} {pair.a} {pair.b} {where}{sparse} {pair.lane}"
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @pytest.mark.parametrize("pair", PAIRS, ids=pair_name)
 def test_a_pair_multiplies(pair: Pair):
     check(pair, data(pair), PairProgram(COLUMNS, SIZE, (pair.mma(),)))
@@ -123,6 +123,7 @@ def test_k_of_96_in_two_buffers():
     assert np.array_equal(found.astype(np.float64), product(pair, given))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("issuer", [0, 1])
 @pytest.mark.parametrize("schedule", ["late", "random:1"])
 def test_either_cta_may_issue_under_every_schedule(issuer: int, schedule: str):

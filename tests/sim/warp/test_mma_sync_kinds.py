@@ -18,7 +18,7 @@ from tests.oracle.test_mma_sync_names import NAMES
 from tests.sim.warp.mma_numbers_case import contained, drawn, seeded, value_of
 from tests.sim.warp.mma_sync_case import Bits, Case, Extra, module
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(12)
 
 CASES = [case for case in map(Case.of, NAMES) if case.kind and not case.sparse]
 PLAIN = [case for case in CASES if not case.factors]

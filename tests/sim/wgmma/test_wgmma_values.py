@@ -20,7 +20,7 @@ from tests.sim.ptx import SCHEDULES
 from tests.sim.tcgen05.mma_layouts import DTYPES, codes_of, values
 from tests.sim.wgmma.wgmma_case import Case, Given, Lying, execute
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(12)
 
 Numbers = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.oracle.side_by_side import compare
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 WIDTHS = (1, 3, 7, 8, 12, 24, 33, 40, 63, 64, 65, 128)
 DEADLY = (8, 12)

@@ -199,7 +199,7 @@ COMMIT:
 """A multiply for each step of an argument, the next one 8192 bytes behind: one or two fit in."""
 
 
-@each("name", FILLS)
+@each("name", FILLS, turns=3)
 def test_a_loop_that_goes_as_far_as_an_argument_says(name: str) -> None:
     """The argument of a run is made up: 4 steps do not fit, and nobody need launch them."""
     multiply = "    tcgen05.mma.cta_group::1.kind::f16 [%d], %a, %b, 136314896, 0;\n"
