@@ -123,7 +123,6 @@ def test_k_of_96_in_two_buffers():
     assert np.array_equal(found.astype(np.float64), product(pair, given))
 
 
-@pytest.mark.turns(2)
 @pytest.mark.parametrize("issuer", [0, 1])
 @pytest.mark.parametrize("schedule", ["late", "random:1"])
 def test_either_cta_may_issue_under_every_schedule(issuer: int, schedule: str):
