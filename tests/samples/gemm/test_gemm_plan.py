@@ -75,6 +75,26 @@ def test_every_shape_has_a_configuration_that_works() -> None:
         assert config.n >= 64 or tiles(config, m, n) == rows
 
 
+LAYOUTS = {"A": ("MN", "K"), "B": ("K", "MN"), "both": ("MN", "MN")}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_what_is_chosen_can_be_built_of_operands_that_lie_mn_major(name: str) -> None:
+    """Of wgmma's N, too, which comes in spans of 32 bytes or more."""
+    sample = named("10_gemm_sm90")
+    from gemm.model import plan
+
+    kind = sample.Kind(E.BF16, E.F32, *(sample.Major[x] for x in LAYOUTS[name]))
+    sizes = {(-(-s.m // 8) * 8, s.n, s.k) for s in drawn(8, 40)}
+    sizes |= {(336, 3072, 768), (3000, 24576, 1536), (144, 1024, 4096), (8, 4096, 4096)}
+    chosen = {plan(*size, kind) for size in sizes}
+    for config in chosen:  # PTX ISA: shared memory of wgmma is swizzled by 32, 64 or 128 bytes
+        is_mn = LAYOUTS[name][0 if config.swap else 1] == "MN"
+        assert not is_mn or config.n // config.cluster * 2 % 32 == 0
+    for config in sorted(chosen, key=lambda c: c.n // c.cluster % 64)[-2:]:
+        sample.build(config, kind)
+
+
 def test_few_rows_are_columns_of_multiplies() -> None:
     """A single row of A takes one tile of eight columns, and K is split where tiles are few."""
     named("10_gemm_sm90")
