@@ -1,11 +1,12 @@
 """Long lists of alike cases take turns: each case on one day of a few, and all of them with --live.
 
-    @pytest.mark.turns(3)        a third of a parametrised test's cases has its turn today; of
-                                 tests without cases a third of those that a file marks so
+    @pytest.mark.turns(3)        a third of a parametrised test's cases has its turn today, and
+                                 each takes every other of its turns; of tests without cases the
+                                 same of those that a file marks so
     pytestmark = [pytest.mark.turns(3)]    the same of all parametrised tests of a file
     each(..., turns=3)           the same of a test of many cases
-    pytestmark = [pytest.mark.seldom(3)]   of what takes turns in a file a third of today's: of
-                                 costly lists, each of which would else have one case every day
+    pytestmark = [pytest.mark.seldom(3)]   of what takes turns in a file each third turn is taken:
+                                 of costly lists, each of which would else have one case so often
     pytest --day 739000          the turns of another day (the report's head says of which day)
     pytest --live                all cases, as `make test-all` has them
     pytest --daily               only what runs on every day: nothing that takes turns
@@ -13,7 +14,8 @@
 
     examples(200)            a property of 200 drawn examples with --live, of a tenth of them else
 
-In as many days as a list has turns, every case runs; where `seldom(3)` is, in three times as many.
+In twice as many days as a list has turns, every case runs; where `seldom(3)` is, in three times as
+many.
 On a GPU all cases run: it is not here often.
 """
 
@@ -30,6 +32,9 @@ from hypothesis import HealthCheck, Phase, settings
 DAILY = pytest.StashKey[frozenset[str]]()
 """Where the configuration keeps the ids of those collected tests that run on every day."""
 
+EVERY_OTHER = 2
+"""Of so many of its turns a case takes one where nothing else is said."""
+
 _SETTLED: list[pytest.Config] = []
 """The run's configuration: decorators and cached lists have no other way to it."""
 
@@ -44,7 +49,7 @@ def add_options(parser: pytest.Parser) -> None:
 def configure(config: pytest.Config) -> None:
     """Settle the day: pytest-xdist hands the option on, so that all workers have one day."""
     config.addinivalue_line("markers", "turns(n): each of its cases runs on one day of n")
-    config.addinivalue_line("markers", "seldom(n): a case misses all but one of n turns")
+    config.addinivalue_line("markers", "seldom(n): a case misses all but one of n turns, not of 2")
     if config.option.day is None:
         config.option.day = datetime.datetime.now(datetime.UTC).toordinal()
     _SETTLED[:] = [config]
@@ -78,18 +83,28 @@ def has_turn(config: pytest.Config, name: str, of: int) -> bool:
 
 
 class Turn(NamedTuple):
-    """On which days something runs: on those of its place, and of them on one of a few."""
+    """On which days something runs: on one in `of` times `seldom`.
+
+    Neighbours in a list have days that are as far from each other as can be, and each list begins
+    on a day of its own (`start`), so that no day has much more to do than another one.
+    """
 
     place: int = 0
     of: int = 1
     seldom: int = 1
+    start: int = 0
 
     def is_on(self, config: pytest.Config) -> bool:
         """Whether it is on today; with `--daily`, whether it is on every day."""
         if config.option.daily:
             return self.of == self.seldom == 1
-        turn, rest = divmod(self.place + config.option.day, self.of)
-        return rest == 0 and (turn + self.place) % self.seldom == 0
+        around, at = divmod(self.place, self.of)
+        return (around + at * self.seldom + self.start + config.option.day) % self.days == 0
+
+    @property
+    def days(self) -> int:
+        """In how many days it runs once."""
+        return self.of * self.seldom
 
 
 def _all_run(config: pytest.Config) -> bool:
@@ -97,11 +112,11 @@ def _all_run(config: pytest.Config) -> bool:
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests whose turn it is not: of each list every so-manieth stays, and one at
-    least (with `--daily` none).  A list is a function's cases, or those tests of a file that have
-    none and are marked."""
+    """Deselect the tests whose turn it is not (with `--daily` all that take turns).  A list is a
+    function's cases, or those tests of a file that have none and are marked; what is alone in a
+    list stays."""
     turns = {
-        item.nodeid: Turn(place, _turns_of(item, len(several)), seldom(item))
+        item.nodeid: _turn(item, place, several)
         for several in _lists(items)
         for place, item in enumerate(several)
     }
@@ -124,22 +139,25 @@ def _lists(items: list[pytest.Item]) -> Iterable[list[pytest.Item]]:
     return cases.values()
 
 
-def _turns_of(item: pytest.Item, cases: int) -> int:
+def _turn(item: pytest.Item, place: int, several: list[pytest.Item]) -> Turn:
     mark = item.get_closest_marker("turns")
     assert mark is not None
-    return min(mark.args[0], cases)
+    of = min(mark.args[0], len(several))
+    return Turn(place, of, seldom(item, of), zlib.crc32(several[0].nodeid.encode()))
 
 
-def seldom(item: pytest.Item) -> int:
+def seldom(item: pytest.Item, turns: int = 2) -> int:
     """Of how many turns a test that takes turns has only one."""
     mark = item.get_closest_marker("seldom")
-    return mark.args[0] if mark else 1
+    return mark.args[0] if mark else min(turns, EVERY_OTHER)
 
 
 def _is_daily(item: pytest.Item, turns: Mapping[str, Turn]) -> bool:
     """Whether a test has a turn each day, and its cases (`tests.each`) have, too."""
-    own = turns.get(item.nodeid, Turn())
-    return own == Turn(own.place) and getattr(getattr(item, "function", None), "turns", 1) == 1
+    return (
+        turns.get(item.nodeid, Turn()).days == 1
+        and getattr(getattr(item, "function", None), "turns", 1) == 1
+    )
 
 
 def keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
