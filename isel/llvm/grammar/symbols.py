@@ -99,6 +99,8 @@ def _plain_definition(plain: re.Match[str], scope: SymbolTable, line: int) -> Fu
     try:
         for piece in plain["params"].split(", ") if plain["params"] else ():
             head, _, name = piece.rpartition(" %")
+            if ")" in name:  # of the function's address space, which the pattern reached
+                return None
             params.append(Param(name_of("%" + name), *_param(head)))
         if plain["group"]:
             attributes = scope.groups[int(plain["group"])]

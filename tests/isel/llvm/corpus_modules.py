@@ -239,6 +239,7 @@ define weak hidden void @c() comdat { ret void }
 define available_externally void @available() { ret void }
 define protected dllexport void @protected() { ret void }
 define void @placed() section ".text.\\22x\\22" partition "p" align 16 gc "statepoint-example" { ret void }
+define i32 @in_a_space(i32 %x) addrspace(1) { ret i32 %x }
 define void @prefixed() prefix i32 123 prologue i8 -61 { ret void }
 define void @struct_prefix() prefix { i32, ptr } { i32 1, ptr @data } prologue <{ i8, i8 }> <{ i8 1, i8 2 }> personality ptr @personality { ret void }
 define ptx_kernel void @kernel(ptr addrspace(1) noalias readonly align 16 captures(none) %in, ptr byval([128 x i8]) align 64 "nvvm.grid_constant" %map, i32 %n) #1 !kernel_arg !0 !reqd !1 {
