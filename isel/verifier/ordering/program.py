@@ -80,8 +80,9 @@ class Program:
     arguments are compared with, which decide branches; `sizes` has, by its address, the size that
     an argument is tested to equal, `divisors` the addresses of arguments that others are divided
     by; `exits` has the end of each node; `reads_bytes` says that single bytes of shared memory are
-    read, `reads_flags` that memory is read strongly or atomically, `allocates` that tensor memory
-    is allocated, `invalidates` that mbarriers are, `collects` that collector buffers are used;
+    read, `reads_flags` that memory is read strongly or atomically, `by_barriers` that warps meet at
+    barriers of all threads of the CTA alone; `allocates` says that tensor memory is allocated,
+    `invalidates` that mbarriers are, `collects` that collector buffers are used;
     `unread` are waits whose result nothing reads; `touched` caches the regions of multiplies by
     record, CTA and operands; `boxes` are the bytes that tensor stores read, by record, where they
     are known; `flows` are those of the warps; `reached` caches the records that are reachable, by
@@ -101,6 +102,7 @@ class Program:
     unread: set[int] = field(default_factory=set)
     reads_bytes: bool = False
     reads_flags: bool = False
+    by_barriers: bool = False
     numbers: list[int] = field(default_factory=list)
     sizes: dict[Op, int] = field(default_factory=dict)
     divisors: set[Op] = field(default_factory=set)
@@ -147,6 +149,7 @@ class Program:
         forms = {mi.form for mi in graph.records}
         found.reads_bytes = any(map(_reads_byte, forms))
         found.reads_flags = any(map(_reads_flag, forms))
+        found.by_barriers = not found.reads_flags and all(map(_is_by_barriers, graph.records))
         loops = components(successors)
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
@@ -295,6 +298,22 @@ def _reads_flag(form: Form) -> bool:
     return form.row.id.startswith(("atom", "red")) or (form.row.id == "ld" and is_strong)
 
 
+def _is_by_barriers(mi: MachineInstr) -> bool:
+    """Whether a record synchronises a thread with no other, or at a barrier of all threads."""
+    row = mi.form.row.id
+    if row in ("bar.sync", "barrier.sync"):
+        return mi.get("count") is None
+    return row in _ALONE or row.startswith("wgmma.") or not is_event(mi)
+
+
+_ALONE = (
+    *("ld", "st", "ldmatrix", "stmatrix", "bar.warp.sync", "fence.proxy.async"),
+    *("cp.async", "cp.async.ignore_src"),
+    *("cp.async.commit_group", "cp.async.wait_group", "cp.async.wait_all"),
+)
+"""Rows of events that order a thread's own accesses, or those of its warp."""
+
+
 def is_event(mi: MachineInstr) -> bool:
     """Whether a record accesses shared or tensor memory, or synchronises."""
     return _is_event(mi.form)
@@ -324,6 +343,11 @@ def deciding_operands(mi: MachineInstr, but: Container[str] = ()) -> Iterator[Re
         yield from _plain(op)
 
 
+_OF_CP_ASYNC = ("src", "src_size", "ignore_src")
+_WITHOUT_MEANING = {"cp.async": _OF_CP_ASYNC, "cp.async.ignore_src": _OF_CP_ASYNC}
+"""Operands that events do not read: what a copy brings from global memory, and how much of it."""
+
+
 def _plain(op: Op) -> Iterator[Reg]:
     if isinstance(op, tuple):
         for one in op:
@@ -347,7 +371,7 @@ def _wanted(graph: Graph) -> set[Reg]:
     stores: dict[Space, list[int]] = defaultdict(list)
     for index, mi in enumerate(graph.records):
         if is_event(mi):
-            wanted.update(deciding_operands(mi))
+            wanted.update(deciding_operands(mi, _WITHOUT_MEANING.get(mi.form.row.id, ())))
             wanted.update(_guard(mi))
         elif mi.form.is_terminator:
             wanted.update(_guard(mi))

@@ -303,9 +303,8 @@ class Runs:
         for number, late in self._arguments():
             if number == _SIZE and sized is not None:
                 continue
-            if (
-                late or first is None or first.reads_arguments
-            ):  # else it would be the first run again
+            if first is None or first.reads_arguments or (late and not self._has_one_order(first)):
+                # else it would be the first run again
                 log = self._run(number, cluster, late=late, seeks=seeks)
                 yield log
                 alike |= log == first
@@ -315,6 +314,10 @@ class Runs:
             yield self._run(_LARGER, cluster, late=False)
         if first is not None and first.truncated and (alike or not first.reads_arguments):
             yield self._run(first.number, cluster, late=False, longer=_LONGER)
+
+    def _has_one_order(self, log: Log) -> bool:
+        """Whether accesses are ordered as in a run whatever warp goes first."""
+        return self._program.by_barriers and not (log.guessed or log.unknown)
 
     def _arguments(self) -> Iterable[tuple[int, bool]]:
         """The arguments of each run; small kernels have further runs that take other branches."""
