@@ -236,6 +236,7 @@ def _problem(
                 return refuse(
                     f"{name}: `{parameter}` has another type", rule="argument-type",
                     got=described(each), expected=words_of(one.annotation, types_[parameter]),
+                    hint=getattr(types_[parameter], "instead", ""),
                 )  # fmt: skip
     return None
 

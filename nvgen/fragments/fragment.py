@@ -249,8 +249,9 @@ class Fragment(OfThreads):
                     raise refuse(
                         f"threads do not hold their part of A in {element.value}",
                         got=made.words,
-                        expected="f16 or bf16",
-                        hint="as_tile(…) stores it for a multiply that reads shared memory",
+                        expected="f16 or bf16 in the layout of wgmma or mma.sync",
+                        hint="as_tile(…) stores it for a multiply that reads shared memory; one "
+                        "into tensor memory takes the matrix itself: b.gemm(d, p.to(bf16), v)",
                     )
                 line.append(as_words(typed.taken_apart(found)))
             fragments.append(tuple(line))
@@ -374,7 +375,7 @@ class Rows(OfThreads):
         if holders.across or any(bit >> _WARP_BITS for bit in holders.layout.sharing):
             got = f"{holders.layout.rows} rows in warps side by side"
             expected = "warp_tile(…, warps=(rows, 1))"
-            hint = "a reduction across warps goes through shared memory"
+            hint = "across warps it goes through shared memory; d.apply(…) gets parts of rows"
             raise refuse("rows that several warps share", got=got, expected=expected, hint=hint)
         numbers, function = list(self.vector), function_of(function, "x", "y")
         exchange = self.builder.shfl_sync

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self, TypeAlias
 
 from llvmlite import ir
 
@@ -102,6 +102,15 @@ class OfThreads(Named, Elementwise):
     kind: ClassVar[str]
     """What the numbers are of."""
     elsewhere: ClassVar[Mapping[str, str]] = OF_MATRICES
+
+    if not TYPE_CHECKING:  # to a type checker there is no such method
+
+        def __getitem__(self, *_: object) -> NoReturn:
+            expected = "x.part_of_columns(first, count); x.vector[i] of a thread's own"
+            raise refuse(
+                "a matrix in registers is not indexed", got="x[…]", expected=expected,
+                hint="x.coordinates() says which elements a thread has",
+            )  # fmt: skip
 
     @property
     def builder(self) -> SharedMemory:

@@ -240,7 +240,11 @@ def shuffle(draft: Draft) -> None:
     """Without bounds the whole warp; a float's bits."""
     value = draft.given["value"]
     if not isinstance(value, (Int, Float)):
-        raise refuse("a number is shuffled", got=described(value), expected="an Int or a Float")
+        raise refuse(
+            "a number is shuffled", got=described(value), expected="an Int or a Float",
+            hint="of several each: [b.shfl_sync(mode, x, lane) for x in several]; of a matrix "
+            "p.map(lambda x: b.shfl_sync(mode, x, lane))",
+        )  # fmt: skip
     if draft.given["bounds"] is None:
         draft.operands["c"] = 0 if draft.attributes["mode"] is Shuffle.UP else 31
     draft.operands["a"] = value if isinstance(value, Int) else value.word

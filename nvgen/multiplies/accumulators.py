@@ -322,7 +322,8 @@ class HeldAccumulator(_OfFragment, AccumulatorTile):
     def apply(self, function: Callable[[Fragment], Fragment]) -> None:
         """Assign `function` of what it holds, which may get the columns part by part.
 
-        So it goes by elements or by rows: `d.apply(lambda part: part.scale_rows(factors))`.
+        `d.apply(lambda part: part.scale_rows(factors))`: it goes by elements, which keep their
+        coordinates, and reduces no rows.
         """
         self.set(function_of(function, "part")(self.fragment))
 
@@ -389,6 +390,7 @@ def _of_fragment(name: str) -> Callable[..., object]:
 for _name in (
     "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__",
     "__rtruediv__", "__neg__", "__pow__", "__abs__", "__lt__", "__le__", "__gt__", "__ge__",
+    "__getitem__",
 ):  # fmt: skip
     setattr(HeldAccumulator, _name, guard(_of_fragment(_name)))
 

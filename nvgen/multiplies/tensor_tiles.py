@@ -12,7 +12,12 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from intrinsics.element import ElementType
-from intrinsics.layouts.register_layout import FragmentLayout, tensor_layout, warpgroup_layout
+from intrinsics.layouts.register_layout import (
+    FragmentLayout,
+    sources,
+    tensor_layout,
+    warpgroup_layout,
+)
 from intrinsics.layouts.sparse import SparseColumns
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import REGISTERS
@@ -78,7 +83,8 @@ class OperandTile:
         made = fragment.to(self.dtype).vector
         begin, cells = first * self.bits, layout.columns * self.bits
         inside = first >= 0 and first + layout.columns <= self.k
-        rows = layout == lanes_layout(self.m, layout.columns) and self.m == layout.rows
+        order = sources(layout, lanes_layout(self.m, layout.columns), 0, 0)
+        rows = bool(order) and self.m == layout.rows
         whole = begin % _CELL == cells % _CELL == 0 and (self.m == _LANES or self.bits == 16)
         if not (inside and rows and whole and by_warpgroup(b)):
             raise refuse(
@@ -88,6 +94,8 @@ class OperandTile:
                 "threads that load(…) of an accumulator gives them to",
             )
         access = CELLS_OF_64 if self.m == _HALF else ROW_IN_THREAD
+        if order != [*range(layout.count)]:
+            made = made.taken_apart(order)
         store_columns(b, self.pointer, begin // _CELL, made, access)
 
 

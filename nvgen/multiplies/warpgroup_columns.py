@@ -8,7 +8,9 @@ tcgen05.ld; tcgen05.st; tcgen05.commit; tcgen05.fence.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 from intrinsics.element import ElementType
@@ -41,6 +43,11 @@ REQUIREMENTS: tuple[Requirement[Multiply], ...] = (
     no_option("an option of tcgen05.mma that not every target has", _SECTION),
 )  # fmt: skip
 """What is asked before the multiply into tensor memory asks for more."""
+
+
+def _corner(first: int) -> tuple[int, int]:
+    """Where columns from the first one on begin."""
+    return 0, first
 
 
 class WarpgroupMemory:
@@ -148,7 +155,8 @@ class WarpgroupColumns(HeldAccumulator):
         made = function_of(function, "part")
         for first in range(0, self.n, _PART):
             part = self.tile.load(first, min(_PART, self.n - first))
-            self.tile.take_fragment(made(part), first)
+            of_part = replace(part.holders, first=functools.partial(_corner, first), across=True)
+            self.tile.take_fragment(made(replace(part, holders=of_part)), first)
 
     def start(self, asked: Multiply) -> None:
         """Start a multiply, and commit it; all threads of the warpgroup execute it."""

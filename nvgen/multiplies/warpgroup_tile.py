@@ -92,7 +92,7 @@ class WarpgroupTile(RegisterAccumulator):
     """
 
     instruction: ClassVar[str] = BY_A_WARPGROUP.op
-    expected_a: ClassVar[str] = "shared_tile(…), warpgroup_operand(…) or sums.as_a_operand()"
+    expected_a: ClassVar[str] = "shared_tile(…), warpgroup_operand(…) or a matrix: s.to(bf16)"
 
     def __init__(self, parts: tuple[Accumulator, ...], m: int, n: int, dtype: ElementType) -> None:
         self.parts, self.m, self.n, self.dtype = parts, m, n, dtype

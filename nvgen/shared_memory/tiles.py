@@ -71,6 +71,10 @@ class SharedTile(Named):
 
     a_thing: ClassVar[str] = "a tile"
     elsewhere: ClassVar[Mapping[str, str]] = OF_TILES
+    instead: ClassVar[str] = (
+        "b.shared_tile(…) is a tile; an array is filled by "
+        "b.cp_async_bulk_tensor_g2s_tile(array, mbarrier, map, coordinates)"
+    )
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 

@@ -13,7 +13,7 @@ import pytest
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError
 from intrinsics.modifiers import AtomicOp
-from nvgen import KernelBuilder, f32, u32
+from nvgen import KernelBuilder, Shuffle, f32, u32
 from nvgen.values.numbers import Float
 from nvgen.values.pointers import Pointer
 from tests.each import each
@@ -328,6 +328,33 @@ def test_an_accumulator_has_what_its_matrix_has() -> None:
     assert sums.sqrt().words == (sums / 2).words == sums.fragment.words == sums.words
     with pytest.raises(InputError, match="several numbers are compared one by one"):
         sums < 0  # noqa: B015
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+def test_matrices_are_not_indexed(target: str) -> None:
+    b = KernelBuilder("k", block=128, target=target)
+    b.begin()
+    d = b.warpgroup_tile(64, 64)
+    for matrix in (d, d.fragment, d.row_max(), d.columns(lambda column: column)):
+        with pytest.raises(InputError, match="a matrix in registers is not indexed"):
+            matrix[0]
+        with pytest.raises(InputError, match="a matrix in registers is not indexed"):
+            list(matrix)
+
+
+def test_an_array_is_no_tile_and_several_numbers_are_no_number() -> None:
+    b = KernelBuilder("k", block=128, target="sm_90a")
+    b.tensor_map("x", dtype=f32, box=(8, 32))
+    args = b.begin()
+    array, d = b.shared_array("array", f32, 256, align=128), b.warpgroup_tile(64, 64)
+    full = b.mbarrier("full")
+    with b.if_thread(0), pytest.raises(InputError) as caught:
+        b.load_tile(array, args["x"], (0, 0), full)
+    assert "b.cp_async_bulk_tensor_g2s_tile" in caught.value.findings[0].hint
+    for several in ((b.tid_x, b.lane), d.fragment, d.row_max()):
+        with pytest.raises(InputError) as caught:
+            b.shfl_sync(Shuffle.BFLY, several, 1)
+        assert "p.map(lambda x: b.shfl_sync(mode, x, lane))" in caught.value.findings[0].hint
 
 
 def test_a_tile_is_not_indexed() -> None:

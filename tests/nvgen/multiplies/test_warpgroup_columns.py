@@ -36,7 +36,7 @@ N, TURNS = 64, 3
 def build(
     target: str, m: int, groups: int = 1, change: Callable[[KernelBuilder], None] | None = None
 ) -> Kernel:
-    """O = 2·O + max(tril(Q·K[i]ᵀ), 0)·V[i] for each turn i, and the row's number."""
+    """O = 2·O - column mod 4 + max(tril(Q·K[i]ᵀ), 0)·V[i] for each turn i, and the row's number."""
     b = KernelBuilder("two", block=groups * 128, dynamic_shared=True, target=target)
     b.tile_map("q", bf16, (groups * m, N))
     b.tile_map("k", bf16, (N, N))
@@ -64,7 +64,7 @@ def build(
         with b.range(TURNS) as i:
             b.gemm(s, q.part(first, m), k[i], wait=False)
             s.wait()
-            o.apply(lambda part: part * 2)
+            o.apply(lambda part: part * 2 - part.columns(lambda c: (c % 4).to(f32)))
             p = s.where(lambda row, column: column <= row, 0.0).max(0.0)
             b.gemm(o, p.to(bf16), v[i], accumulate=True)
         (o + o.rows(lambda row: row.to(f32))).store(args["o"].at(first * N), N)
@@ -86,7 +86,11 @@ def expected(operands: list[np.ndarray], m: int) -> np.ndarray:
         o: np.ndarray = np.zeros((m, N), np.float32)
         for turn in range(TURNS):
             rows = slice(turn * N, (turn + 1) * N)
-            o = 2 * o + np.maximum(np.tril(part @ k[rows].T), 0) @ v[rows]
+            o = (
+                2 * o
+                - np.arange(N, dtype=np.float32) % 4
+                + np.maximum(np.tril(part @ k[rows].T), 0) @ v[rows]
+            )
         parts.append(o + np.arange(m, dtype=np.float32)[:, None])
     return np.concatenate(parts)
 
@@ -234,6 +238,14 @@ def test_what_may_be_a() -> None:
     small = b.warpgroup_tile(128, 64)
     with pytest.raises(InputError, match="128 rows of f16 or bf16"):
         b.gemm(small, x.to(bf16), tile)
+
+
+@pytest.mark.parametrize("m", [64, 128])
+def test_what_is_applied_reduces_no_rows(m: int) -> None:
+    """A part of the columns would be reduced, on sm_90a all of them."""
+    b, _ = started()
+    with pytest.raises(InputError, match="rows that several"):
+        b.warpgroup_tile(m, 64).apply(lambda part: part - part.row_max())
 
 
 def test_who_multiplies() -> None:
