@@ -17,6 +17,7 @@ import numpy as np
 
 from gemm.candidates import configurations, serves
 from gemm.plan import BF16, ROW, ROWS, Config, Kind
+from nvgen import Major
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class Machine:
     pairs of timings of about 165 products, in launches that wait, that begin when the one before
     exits and that overlap, `leave` and `back` to 12 products whose last tiles may be cut,
     `neighbour`, `multicast`, `hidden` and `issue` to 2,369 timings of 228, `tpc` to the
-    same, `back` to two products (30 November 2026).
+    same, `back` to two products, `ragged` and `uneven` to 110 timings of 48 whose rows lie so,
+    `alone` to 99 of eight large ones (30 November 2026).
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
@@ -47,7 +49,8 @@ class Machine:
     beyond: float = 4.37  # times a row of a matrix, what a row beyond its edge costs L2
     port: float = 226e3  # into one shared memory
     tpc: float = 240e3  # into the two of a TPC, once what both ask for; twice a pair's multicast
-    ragged: float = 2.34  # times the bytes where rows are no multiple of 128
+    ragged: float = 2.34  # times that, of rows in memory that are no multiple of 128 bytes,
+    uneven: float = 3.8  # and of those that are no multiple of 32
     latency: float = 1.4  # of a copy, for which the ring has buffers
     clock: float = 1633.0  # cycles of a multiprocessor
     write: float = 0.08  # cycles of shared memory for 128 bytes that a copy writes
@@ -74,6 +77,7 @@ class Machine:
     odd: float = 1.005  # times a multiply whose columns are no multiple of 16
     heat: float = 0.1  # by how much a launch slows down, for each factor of e beyond 300 µs
     wide: float = 0.008  # by how much long launches are slower of tiles that are 64 columns wider
+    alone: float = 0.02  # and of warpgroups in turn, where no CTAs share an operand or a tile
     hidden: float = 0.8  # the part of `multicast` that multiplies of 128 x 128 and more hide
     exits: float = 0.2  # that a launch begins earlier, where it does when the one before exits
     follow: float = 0.87  # where it overlaps with that
@@ -81,6 +85,10 @@ class Machine:
     spare: float = 12.3e6  # bytes that L2 gives in a microsecond in whatever order CTAs ask
     scatter: float = 3.93e-8  # times bytes beyond, by how much launches that overlap are slower
     apart: float = 60.0  # steps of K until CTAs are as far apart as they come
+
+    def copied(self, lies: int) -> float:
+        """How many times as long a copy of 128 bytes of a row takes, by how rows lie to lines."""
+        return 1.0 if lies == ROW else self.ragged if lies >= SECTOR else self.uneven
 
     def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The time of two things that happen beside each other."""
@@ -96,6 +104,10 @@ def machine_of(name: str) -> Machine:
     return H200 if "H200" in name else H100
 
 
+SECTOR = 32  # bytes that L2 gives at once
+
+Lies = tuple[int, int]  # the largest powers of 2, up to 128, that divide bytes of rows of A and B
+
 FEW = 128  # rows of A up to which B is most of what is read, and L2 may give its lines up first
 
 OVERLAP = {64: 0.958, 128: 0.964, 192: 0.986, 256: 0.989}
@@ -107,7 +119,7 @@ IN_TURN = {64: 0.98, 128: 0.954}  # the same of warpgroups that have whole tiles
 @dataclass(frozen=True, slots=True)
 class Fixed:
     """What no product changes: a column of each for all configurations, on a GPU, of rows of A and
-    B that are `ragged` or not.  Times in µs.
+    B that lie as they do (`lies`).  Times in µs.
     """
 
     at_once: np.ndarray  # clusters
@@ -177,9 +189,10 @@ class Table:
         )
         self.columns["high"] = self.columns["m"] * self.columns["cluster"]
         self.swap, self.pingpong = (self.columns[name] > 0 for name in ("swap", "pingpong"))
+        self.alone = self.pingpong & (self.columns["ctas"] == 1)
         self.is_down = np.array([config.is_down for config in configs])
         self.large = (self.columns["m"] >= 128) & (self.columns["n"] >= 128)
-        self._fixed: dict[tuple[Machine, bool], Fixed] = {}
+        self._fixed: dict[tuple[Machine, Lies], Fixed] = {}
 
     def times(self, m: int, n: int, k: int, machine: Machine = H100) -> np.ndarray:
         """Microseconds of a product, for each configuration."""
@@ -213,7 +226,7 @@ class Table:
         found *= np.where(count > f.at_once, f.again, 1)
         found *= 1 + machine.heat * np.minimum(np.log(np.maximum(found / 300, 1)), 2.5)
         long = np.clip(np.log(np.maximum(found / 150, 1)), 0, 1)
-        found *= 1 + long * machine.wide * (c["n"] - 192) / 64
+        found *= 1 + long * (machine.wide * (c["n"] - 192) / 64 + machine.alone * self.alone)
         narrow = (c["n"] < 64) & (p.across > 1)  # they would read x again and again
         return np.where((p.steps < c["split"]) | narrow, math.inf, found)
 
@@ -260,7 +273,7 @@ class Table:
     def cut(self, m: int, n: int, k: int, machine: Machine = H100) -> Product:
         """A product, cut by each configuration."""
         c, row = self.columns, k * self.kind.dtype.bits / 8
-        fixed = self.fixed(machine, ragged=bool(row % ROW))
+        fixed = self.fixed(machine, self.lies(m, n, k))
         high, wide = np.where(self.swap, n, m), np.where(self.swap, m, n)
         down, across = np.ceil(high / c["high"]), np.ceil(wide / c["n"])
         below = down * c["high"] - high  # or the last tile begins earlier, by 16 rows
@@ -276,14 +289,21 @@ class Table:
         steps = np.ceil(row / (ROW * c["depth"]))
         return Product((m, n, k), machine, fixed, row, down, across, steps, cache, brought)
 
-    def fixed(self, machine: Machine, *, ragged: bool) -> Fixed:
+    def lies(self, m: int, n: int, k: int) -> Lies:
+        """Of A and of B how bytes of a row in memory lie to lines of L2, which have 128, in 32."""
+        kind = self.kind
+        rows = [k if kind.a_major is Major.K else m, k if kind.b_major is Major.K else n]
+        a, b = (math.gcd(row * kind.dtype.bits // 8, ROW) for row in rows)
+        return a, b
+
+    def fixed(self, machine: Machine, lies: Lies) -> Fixed:
         """What is known before the product is, kept for the next one."""
-        found = self._fixed.get((machine, ragged))
+        found = self._fixed.get((machine, lies))
         if found is None:
-            found = self._fixed[machine, ragged] = self._of_any(machine, ragged=ragged)
+            found = self._fixed[machine, lies] = self._of_any(machine, lies)
         return found
 
-    def _of_any(self, machine: Machine, *, ragged: bool) -> Fixed:
+    def _of_any(self, machine: Machine, lies: Lies) -> Fixed:
         c = self.columns
         at_once = np.array(machine.at_once)[c["ctas"].astype(int)] * c["resident"]
         turned = np.where(self.swap, machine.turned, 1)
@@ -298,10 +318,10 @@ class Table:
         multiply = cycles / machine.clock
         written = machine.write * (c["m"] + c["n"]) * c["depth"]
         shared = (instructions * (16 + c["n"] / 4) + written) / machine.clock
-        span = ROW * c["depth"] * (machine.ragged if ragged else 1.0)
+        span = ROW * c["depth"]
         of_b = np.where(self.swap, c["m"], c["n"])
         brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port
-        brought = np.maximum(brought, shared)
+        brought = np.maximum(np.maximum(brought, shared), self._copies(lies, machine))
         both = 2 * (c["m"] + c["n"]) - np.where(c["cluster"] > 2, c["n"], 0)  # not of a pair
         multicast = machine.multicast * np.where(self.large, 1 - machine.hidden, 1)
         stores = 4 * c["team"] * c["pieces"]
@@ -324,6 +344,15 @@ class Table:
             brought=both * span / machine.tpc,
             once=np.where(c["ctas"] == 1, of_b, 0) * span / machine.tpc,
         )
+
+    def _copies(self, lies: Lies, machine: Machine) -> np.ndarray:
+        """Microseconds of a CTA's own copies of a step, of which each row of a box is one read, or
+        two that end in parts of lines.
+        """
+        c, (of_a, of_b) = self.columns, (machine.copied(x) for x in lies)
+        x, y = np.where(self.swap, of_b, of_a), np.where(self.swap, of_a, of_b)
+        rows = c["m"] * x + c["n"] / c["cluster"] * y
+        return rows * ROW * c["depth"] / machine.port
 
     def _moved(self, p: Product) -> np.ndarray:
         """Microseconds of the bytes that HBM moves: each wave's anew where L2 does not hold all."""
