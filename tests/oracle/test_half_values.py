@@ -26,6 +26,7 @@ from tests.oracle.float_runs import (
 pytestmark = pytest.mark.gpu
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["sm_90a", "sm_80", "sm_75"])
 @pytest.mark.parametrize("type_", ["half", "bfloat"])
 @pytest.mark.parametrize("name", ARITHMETIC)

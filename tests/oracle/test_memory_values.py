@@ -257,6 +257,7 @@ def test_atomic_operations_of_one_of_two_variables() -> None:
     )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("ordering", ["monotonic", "acquire", "release", "acq_rel", "seq_cst"])
 @pytest.mark.parametrize("type_", ["i8", "i32", "i64"])
 def test_all_threads_add_to_one_place(type_: str, ordering: str) -> None:

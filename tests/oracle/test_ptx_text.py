@@ -314,6 +314,7 @@ def form(family: str, label: str, ptx: str) -> list[str]:
     return [llvm_forms.header(ptx), *lines] if family == "parameters" else lines
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("family", llvm_scalar.FAMILIES)
 def test_ordinary_instructions_have_llvms_text(family: str):
     """nvgen prints what LLVM prints at -O0 or at -O3, or a named deviation from either."""
@@ -372,6 +373,7 @@ def test_a_vector_of_eight_has_elements_of_32_bits():
     report(wrong)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("family", llvm_scalar.FAMILIES)
 def test_ptxas_takes_the_text(family: str):
     """ptxas makes code of every kernel, but where it refuses LLVM's text for the same reason."""

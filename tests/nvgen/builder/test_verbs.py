@@ -360,7 +360,7 @@ def test_a_verb_calls_the_intrinsic_of_its_name(name: str) -> None:
     assert name in calls(kernel(VERBS[name]))
 
 
-@each("name", lambda: sorted(catalog.spellings()), parts=2)
+@each("name", lambda: sorted(catalog.spellings()), parts=2, turns=3)
 def test_llvm_accepts_the_signature_of_every_spelling(name: str) -> None:
     """A declaration with the types of the pattern, and a call with legal immediates, verify."""
     spelling = catalog.spellings()[name]

@@ -171,6 +171,7 @@ def test_a_bias_for_each_column_and_stores_of_neighbours(launch: Launch, name: s
     assert_exact(narrow, kept.astype(ml_dtypes.bfloat16))
 
 
+@pytest.mark.turns(4)
 @kernel_test(schedules=["early"], targets="sm_90a")
 @pytest.mark.parametrize("dtype", [bf16, f32, i32], ids=lambda t: t.value)
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -201,6 +202,7 @@ def test_from_memory(launch: Launch, name: str, dtype) -> None:
         assert_exact(out_, x[:, 8 : 8 + n].astype(np.float32) + like_)
 
 
+@pytest.mark.turns(4)
 @kernel_test(schedules=["early"], targets="sm_90a")
 @pytest.mark.parametrize("role", [False, True], ids=["all threads", "two warpgroups of three"])
 @pytest.mark.parametrize("name", LAYOUTS)

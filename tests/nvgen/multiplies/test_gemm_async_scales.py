@@ -221,7 +221,7 @@ FORMS = {
 }  # fmt: skip
 
 
-@each("form", FORMS)
+@each("form", FORMS, turns=2)
 @each("target", ["sm_100a", "sm_103a", "sm_110a"], turns=3)
 def test_ptxas_takes_it(form: str, target: str) -> None:
     compiled = build(**FORMS[form]).compile(target=target)

@@ -89,6 +89,7 @@ def test_what_does_not_fit() -> None:
         whole.load()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("threads", "widest"), [(256, 128), (512, 64), (1024, 32)])
 @kernel_test(schedules=["early", "late"], targets="sm_100a")
 def test_one_load_takes_no_more_registers_than_a_thread_has(

@@ -117,6 +117,7 @@ def test_ctas_share_items(launch: Launch) -> None:
         assert counter[0] == 0
 
 
+@pytest.mark.turns(3)
 @pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 @kernel_test(schedules="all", targets=TARGET)
 def test_a_warpgroup_writes_what_another_one_multiplies(launch: Launch) -> None:

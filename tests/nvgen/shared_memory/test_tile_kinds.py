@@ -39,6 +39,7 @@ def pixels(channels: int, swizzle: int, offsets: tuple[int, int] | None) -> Kern
     return b.finish()
 
 
+@pytest.mark.turns(3)
 @each("channels, swizzle", [(32, 0), (32, 128), (64, 128), (32, 64)])
 @kernel_test(schedules="all", targets="sm_90a")
 def test_a_tile_of_pixels_is_what_the_filter_sees(

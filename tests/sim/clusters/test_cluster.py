@@ -127,6 +127,7 @@ def test_addresses_of_shared_variables_hold_the_rank():
         assert row.tolist() == [rank, rank, 0, (step + 8) & 0xFFFFFFFF, step, peer]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.gpu
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("how", ["shared::cluster", "generic", "generic of a mapped address"])

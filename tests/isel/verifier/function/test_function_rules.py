@@ -61,7 +61,7 @@ def test_there_are_kernels():
 SAMPLES = {"tile": gemm_tile, "warp-specialised": warp_specialized}
 
 
-@each("opt", [0, 1, 2, 3])
+@each("opt", [0, 1, 2, 3], turns=2)
 @each("name", SAMPLES, turns=3)
 def test_a_sample_is_clean(name: str, opt: int):
     ptx = SAMPLES[name]().build().compile(target="sm_100a", opt=opt).ptx

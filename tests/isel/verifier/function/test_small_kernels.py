@@ -59,7 +59,7 @@ def test_a_right_kernel_is_clean(name: str) -> None:
     assert said(KERNELS[name].text) == []
 
 
-@each("name", KERNELS)
+@each("name", KERNELS, turns=2)
 def test_a_right_kernel_gives_its_numbers(name: str) -> None:
     small = KERNELS[name]
     for schedule in SCHEDULES:
