@@ -261,8 +261,9 @@ def test_readme_is_short():
     assert README.count("\n") <= MOST_LINES
 
 
-def test_the_kernel_of_the_first_screen_is_right(monkeypatch: pytest.MonkeyPatch):
-    names = {**run_first_block()}
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+def test_the_kernel_of_the_first_screen_is_right(target: str):
+    names = run_first_block(('"sm_90a"', f'"{target}"'))
     bf16 = np.dtype(names["bf16"].numpy)
     rng = np.random.default_rng(0)
     m, n, k = 128, 256, 320
