@@ -68,7 +68,7 @@ class Machine:
     meet: float = 0.105  # of a tile that is split
     send: float = 30.0e3  # sums, from a CTA to others
     leave: float = 1.1  # of a tile whose parts meet in L2,
-    leave_few: float = 2.96  # and where A has few rows
+    leave_few: float = 2.96  # and where one tile has all rows of A
     back: float = 43e3  # sums, through L2 to who adds them up
     multicast: float = 0.0085  # of a step, more, where CTAs share an operand
     both: float = 1.11  # times several waves, where CTAs share an operand and others their tile
@@ -216,7 +216,8 @@ class Table:
         clusters = np.where(parts > 1, f.at_once, rest)
         step = p.step(clusters * c["ctas"], c["resident"])
         left = units * (np.ceil(steps / parts) * step + f.after)
-        leave = machine.leave if p.size[0] > FEW else machine.leave_few
+        is_one = np.where(self.swap, p.across, p.down) == 1
+        leave = np.where(is_one, machine.leave_few, machine.leave)
         meet = np.where(parts > 1, leave + f.meet * parts, 0)
         left = machine.longer(left + meet, moved * rest)
         stalls = np.where(c["overlay"] > 0, f.after, 0)  # what others send lies in the ring
