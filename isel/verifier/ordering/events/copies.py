@@ -47,7 +47,7 @@ def _bulk_load(e: Execution) -> bool:
         region = regions.shared(to, size or 0, writes=True, exact=size is not None, name="copy")
         phase, log = (at, mbarrier.phase), e.run.log
         if size is None:
-            log.copies.setdefault(phase, []).append(region.first)
+            log.copies.setdefault(phase, []).append((e.strand.actor, region.first))
         else:
             log.copied_bytes[phase] = log.copied_bytes.get(phase, 0) + size
         e.log(Kind.COPY_IN, [region], count=count, source=copy, by_proxy=True)

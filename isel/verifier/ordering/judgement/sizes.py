@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from operator import itemgetter
 
 from intrinsics.limits import MOST_TX
 from isel.verifier.ordering.memory_regions import Region
@@ -25,16 +26,17 @@ def ends_of_copies(log: Log) -> dict[int, int]:
     """Ends of copies of unknown size, by their beginnings.
 
     All copies of a phase together have the bytes that it expects, less those of known size.  That
-    each ends where the next begins is taken as known if that sum is right; copies of the other
-    buffers of a ring have the same sizes in the same order.  Otherwise only the first bytes of each
-    are known.
+    each ends where the next begins is taken as known if that sum is right; copies that a warp
+    issues to the other buffers of a ring have the same sizes in the same order, however the copies
+    of several warps alternate.  Otherwise only the first bytes of each are known.
     """
-    starts = sorted({first for found in log.copies.values() for first in found})
+    starts = sorted({first for found in log.copies.values() for _, first in found})
     following = dict(itertools.pairwise(starts))
     sizes: dict[tuple[int, int], set[tuple[int, ...]]] = {}
     unknown: list[tuple[int, list[int]]] = []
     ends: dict[int, int] = {}
-    for phase, copies in log.copies.items():
+    for phase, issued in log.copies.items():
+        copies = [first for _, first in sorted(issued, key=itemgetter(0))]
         whole = log.expected.get(phase, 0) - log.copied_bytes.get(phase, 0)
         if not 0 < whole <= MOST_TX:
             continue
@@ -68,6 +70,6 @@ def reach_of_copies(log: Log) -> dict[int, int] | None:
         whole = log.expected.get(phase, 0) - log.copied_bytes.get(phase, 0)
         if not 0 < whole <= MOST_TX:
             return None
-        for first in copies:
+        for _, first in copies:
             reach[first] = max(reach.get(first, 0), whole)
     return reach

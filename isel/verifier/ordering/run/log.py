@@ -157,8 +157,9 @@ class Log:
     phase of an mbarrier too late; `committed` how many operations of each warp commits track;
     `tracked` which mbarriers track operations and copies of a source, and how many of them.
 
-    For each mbarrier and phase, `expected` has the expect-tx bytes, `copies` the destinations of
-    copies of unknown size that complete on it, `copied_bytes` the bytes of those of known size.
+    For each mbarrier and phase, `expected` has the expect-tx bytes, `copies` the copies of unknown
+    size that complete on it, each as the warp that issues it and its destination, and
+    `copied_bytes` the bytes of those of known size.
     `arrivals` has the records at which each warp arrived, with the number of accesses before them,
     and `waits` those at which it has waited, with the mbarrier or None;
     `synchronised` the number of accesses before the threads of a warp last synchronised.  `threads`
@@ -191,7 +192,7 @@ class Log:
     warpgroup_instructions: dict[int, list[int]] = field(default_factory=dict)
     tracked: dict[Source, list[Tracked]] = field(default_factory=dict)
     expected: dict[tuple[int, int], int] = field(default_factory=dict)
-    copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    copies: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
     copied_bytes: dict[tuple[int, int], int] = field(default_factory=dict)
     breaches: dict[tuple[str, int, int], Breach] = field(default_factory=dict)
     remote: list[Remote] = field(default_factory=list)

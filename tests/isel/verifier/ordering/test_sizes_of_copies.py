@@ -1,4 +1,6 @@
-"""Copies of unknown size: those of a ring's buffers have the same sizes, in the same order."""
+"""Copies of unknown size: those that a warp issues to a ring's buffers have the same sizes, in the
+same order.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,12 @@ A, B = (0, 1024), (2048, 2560)  # two buffers each of two operands: 1024 and 512
 FIRST, SECOND = (64, 0), (72, 0)  # phases of their mbarriers
 
 
-def log_of(copies: dict[tuple[int, int], list[int]]) -> Log:
+def log_of(copies: dict[tuple[int, int], list[int]], warps: dict[int, int] | None = None) -> Log:
+    """A log of copies, by phase; `warps` has those that not warp 0 issues."""
     log = Log()
     for phase, found in copies.items():
-        log.copies[phase], log.expected[phase] = found, 1536
+        log.copies[phase] = [((warps or {}).get(first, 0), first) for first in found]
+        log.expected[phase] = 1536
     return log
 
 
@@ -30,7 +34,20 @@ def test_copies_in_another_order_tell_nothing() -> None:
     """Of two phases that disagree neither is believed for a third."""
     third = (80, 0)
     log = log_of({FIRST: [0, 1024], SECOND: [4096, 4608], third: [9000, 16384]})
-    log.copies[(88, 0)], log.expected[(88, 0)] = [1536, 5632], 0  # where the two before end
+    log.copies[(88, 0)] = [(0, 1536), (0, 5632)]  # where the two before end
+    log.expected[(88, 0)] = 0
     assert {first: end - first for first, end in ends_of_copies(log).items()} == {
         0: 1024, 1024: 512, 4096: 512, 4608: 1024,
     }  # fmt: skip
+
+
+def test_copies_of_two_warps_may_alternate() -> None:
+    """One warp brings A, another one B: which of them is first differs from turn to turn."""
+    log = log_of({FIRST: [A[0], B[0]], SECOND: [B[1], A[1]]}, {B[0]: 1, B[1]: 1})
+    assert ends_of_copies(log) == {0: 1024, 1024: 2048, 2048: 2560, 2560: 3072}
+
+
+def test_copies_of_one_warp_do_not_alternate() -> None:
+    """The same addresses from one warp: the first copy is that of 1024 bytes, into B."""
+    log = log_of({FIRST: [A[0], B[0]], SECOND: [B[1], A[1]]})
+    assert ends_of_copies(log)[B[1]] == B[1] + 1024
