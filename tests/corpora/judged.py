@@ -329,6 +329,31 @@ HELION = (
 """Errors of 48 modules of Helion 0.2.9 (Triton 3.6) as LLVM IR, counted on 30 November 2026:
 add, GELU, softmax, sums, norms, cross entropy and matrix products in several configurations."""
 
+PACKAGES = (
+    Judged("error", "shared/race", 6, 23,
+           "vLLM's Marlin loads the next stage of B, which is not used behind the last turn, while "
+           "other warps store sums over it; Marlin 2:4 goes from one slice to the next without a "
+           "barrier, and copies over what is still stored to C"),
+    Judged("error", "wgmma.mma_async/fence", 2, 8, "as in LATER"),
+    Judged("error", "stmatrix/source-modified", 2, 6,
+           "cuDNN's frontend, GEMM with SwiGLU: a wait leaves three groups of stores, and C has "
+           "two stages"),
+    Judged("error", "st/source-modified", 2, 4,
+           "TransformerEngine's cast_fp8_1D: one thread waits until the buffer has been read, "
+           "behind the last barrier that the others pass before they write to it"),
+    Judged("error", "tcgen05.dealloc/warps", 4, 4,
+           "cuDNN's frontend, block-scaled GEMM with amax: four warps free the same columns"),
+    Judged("error", "tcgen05.dealloc/twice", 1, 1, "as tcgen05.dealloc/warps"),
+)  # fmt: skip
+"""Errors of 393 modules that are in none of the tables above, counted on 30 November 2026 with
+`.reqntid`, `.maxntid` or the block of the host's code: the PTX in packages (TransformerEngine 2.1
+145, vLLM 0.11 with its FlashAttention-2 49, bitsandbytes 0.50 32, xformers 0.0.29 28, RAFT 22,
+torchao 7), compiled 66 of cuDNN's frontend and one of FlashInfer by the CuTe DSL 4.8.1, and 43 of
+flash-linear-attention 0.6 by Triton 3.6; 66 use tcgen05, 7 wgmma.  16 have these 46 errors: some of
+each rule were read in the PTX or in the source, and none of these is false.  4 errors and 2
+warnings of two GEMMs of cuDNN's frontend were false: what two CTAs bring to a stage was matched
+with another stage in the order of time, in which the two alternate."""
+
 TABLES: dict[tuple[str, ...], tuple[Judged, ...]] = {
     ("flashinfer", "fa4", "liger"): JUDGED,
     ("quack", "collective", "cub", "libcu"): LIBRARIES,

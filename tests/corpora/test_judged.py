@@ -17,6 +17,7 @@ from tests.corpora.judged import (
     LATER,
     LESSONS,
     LIBRARIES,
+    PACKAGES,
     PROGRAMS,
     TABLES,
     UNSEEN,
@@ -27,7 +28,8 @@ FOLDER = os.environ.get("NVGEN_CORPUS", "")
 
 
 def test_a_rule_is_judged_once_and_with_a_reason() -> None:
-    for table in (*TABLES.values(), UNSEEN, LATER, LESSONS, PROGRAMS, LANGUAGES, HELION):
+    later = (UNSEEN, LATER, LESSONS, PROGRAMS, LANGUAGES, HELION, PACKAGES)
+    for table in (*TABLES.values(), *later):
         counts = Counter((j.severity, j.rule) for j in table)
         assert set(counts.values()) == {1}
         assert {j.severity for j in table} <= {s.value for s in Severity}
