@@ -75,7 +75,8 @@ class Program:
 
     `wanted` are the registers in the slice, `events` the records that access memory or synchronise;
     `joins` has for each node its immediate post-dominator, where threads that diverge at the node
-    reconverge (the function's exit has the number after the last node); `back` says whether a CFG
+    reconverge (the function's exit has the number after the last node); `loops` the strongly
+    connected component of each node; `back` says whether a CFG
     path leads back to the node if its branch is taken, and if not; `numbers` are constants that
     arguments are compared with, which decide branches; `sizes` has, by its address, the size that
     an argument is tested to equal, `divisors` the addresses of arguments that others are divided
@@ -94,6 +95,7 @@ class Program:
     steps: list[list[Step]] = field(default_factory=list)
     events: set[int] = field(default_factory=set)
     joins: list[int] = field(default_factory=list)
+    loops: list[int] = field(default_factory=list)
     back: list[tuple[bool, bool]] = field(default_factory=list)
     calls: bool = False
     allocates: bool = False
@@ -150,9 +152,17 @@ class Program:
         found.reads_bytes = any(map(_reads_byte, forms))
         found.reads_flags = any(map(_reads_flag, forms))
         found.by_barriers = not found.reads_flags and all(map(_is_by_barriers, graph.records))
-        loops = components(successors)
+        found.loops = loops = components(successors)
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
+
+    def reachable_events(self) -> set[int]:
+        """The events that some warp can come to, but for waits, of which many are only polled when
+        another has failed.
+        """
+        reached = set[int]().union(*(flow.reached() for flow in self.flows))
+        steps = (step for node in reached if node < len(self.steps) for step in self.steps[node])
+        return {step.index for step in steps if step.is_event and step.mi.row.id not in WAITS}
 
     def indexed(self, index: int) -> str:
         """The variable of shared memory that a record accesses at an index which follows from data;

@@ -21,6 +21,7 @@ from isel.verifier.ordering.events.lane_order import LANE_RACE
 from isel.verifier.ordering.judgement import (
     ends,
     halts,
+    not_judged,
     sums,
     unfilled,
     unwritten_bytes,
@@ -94,7 +95,7 @@ def check(report: Report) -> None:
     _lanes(report, runs, [breach for breach in broken if breach.rule is LANE_RACE])
     halts.halts(report, logs)
     halts.missed(report, logs)
-    ends.unreached(report, logs, program.events)
+    not_judged.check(report, program, logs)
 
 
 def _lanes(report: Report, runs: Runs, found: list[Breach]) -> None:
@@ -121,7 +122,7 @@ def _races(report: Report, finders: list[Finder]) -> list[tuple[Log, Race]]:
     found = [(finder.log, race) for finder in finders for race in finder.races()]
     for finder in finders:
         _other_threads(report, finder)
-    ends.stopped(report, {f.stopped for f in finders if f.stopped is not None})
+    not_judged.stopped(report, {f.stopped for f in finders if f.stopped is not None})
     victims = {r.second.index for _, r in found if r.first.index <= r.second.index}
     return [
         (log, race)
@@ -283,7 +284,7 @@ def _uncommitted(report: Report, log: Log, but: set[int]) -> set[int]:
         report.add(
             NO_COMMIT,
             index,
-            severity=Severity.REVIEW if log.guessed else None,
+            severity=Severity.REVIEW if log.is_in_doubt else None,
             got="a way on which no tcgen05.commit follows in the thread that issues it",
         )
     return found

@@ -37,6 +37,16 @@ _SIZE, _LARGER = 512, 2048
 
 With the larger one, K in steps of 256 goes round a ring of up to seven buffers.
 """
+_PLACE = 3
+"""The number of the cluster in runs with other sizes, in the middle of a grid: loops up to its rows
+have several turns, also where the last cluster has the first rows.
+"""
+_QUOTIENTS = ((_LARGER, 1), (_LARGER // 2, 2))
+"""The value of arguments in runs with other quotients, and of those that others are divided by; the
+second one where the budget ends the first.
+"""
+_SMALLER = 128
+"""A size of a further run: where a run of the usual one is too long, loops behind others begin."""
 _OTHER_SIZE = 1_024 + 5
 """A size with the last bits of the first run's: what is left over of unrolled loops is executed."""
 _LEAST, _MOST = 8_000, 30_000
@@ -270,17 +280,25 @@ class Runs:
     def _in_cluster(
         self, cluster: tuple[int, ...], *, sizes: bool = False, seeks: bool = False
     ) -> Iterator[Log]:
-        """The logs of the runs with equal arguments, and of one more where these do not reach some
-        records: arguments that others are divided by are 1, as quotients of equal numbers end loops
-        at once.
+        """The logs of the runs with equal arguments, and of further ones where these do not reach
+        some records: with other quotients of arguments, and with a smaller size where none has had
+        the larger one, as the budget ended that of a size or none reads arguments.
         """
-        missing = set(self._program.events)
+        missing = self._program.reachable_events()
+        is_larger = False
         for log in self._with_equal_arguments(cluster, sizes=sizes, seeks=seeks):
             missing -= log.threads.keys()
+            is_larger |= log.number == _LARGER
             yield log
-        if missing and self._program.divisors:
-            ones = dict.fromkeys(self._program.divisors, 1)
-            yield self._run(_LARGER, cluster, late=False, values=ones)
+        for number, divisor in _QUOTIENTS if missing and self._program.divisors else ():
+            values = dict.fromkeys(self._program.divisors, divisor)
+            log = self._run(number, cluster, late=False, values=values, place=_PLACE)
+            missing -= log.threads.keys()
+            yield log
+            if not log.truncated:
+                break
+        if missing and not is_larger:
+            yield self._run(_SMALLER, cluster, late=False, place=_PLACE)
 
     def _with_equal_arguments(
         self, cluster: tuple[int, ...], *, sizes: bool, seeks: bool
@@ -311,7 +329,7 @@ class Runs:
                 first = first or log
                 sized = log if number == _SIZE else sized
         if sized is not None and sized.reads_arguments and not sized.truncated:
-            yield self._run(_LARGER, cluster, late=False)
+            yield self._run(_LARGER, cluster, late=False, place=_PLACE)
         if first is not None and first.truncated and (alike or not first.reads_arguments):
             yield self._run(first.number, cluster, late=False, longer=_LONGER)
 
@@ -330,7 +348,7 @@ class Runs:
     def _run(
         self, number: int, cluster: tuple[int, ...], *, late: bool, longer: int = 1,
         values: Mapping[Op, int] = MappingProxyType({}), contents: int | None = None,
-        seeks: bool = False,
+        place: int = 0, seeks: bool = False,
     ) -> Log:  # fmt: skip
         """The log of a run that may take so many times what others may."""
         report, function = self._report, self._report.analysis.function
@@ -342,7 +360,7 @@ class Runs:
         elif cluster == (1, 1, 1) and cluster_size(function, report.cluster) is None:
             cluster = (2, 1, 1) if self._is_for_pairs else cluster
         cx, cy, cz = cluster
-        launch = Launch((x, y, z), (cx, cy, cz), number, self._held, values, contents)
+        launch = Launch((x, y, z), (cx, cy, cz), number, self._held, values, contents, place)
         rounds = _FEWER if number in (_SIZE, _LARGER) else _ROUNDS
         budget = longer * min(max(self._steps * launch.ctas * rounds, _LEAST), _MOST)
         run = Run(report.module, function, self._program, launch, budget, late=late, seeks=seeks)

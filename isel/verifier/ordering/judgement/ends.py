@@ -8,12 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from intrinsics.findings import Finding, Severity
+from intrinsics.findings import Severity
 from isel.verifier.function.barriers.clusters import cluster_size
 from isel.verifier.function.barriers.mbarriers import UNINITIALIZED
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
-from isel.verifier.locations import place_of
 from isel.verifier.ordering import lifetimes
 from isel.verifier.ordering.judgement.rows import OTHER_THREADS
 from isel.verifier.ordering.run.log import Breach, Log, Remote
@@ -41,7 +40,7 @@ def misaligned(report: Report, logs: list[Log]) -> None:
     for index in dict.fromkeys(index for log in logs for index in log.misaligned):
         there = [log for log in logs if log.executes((index,))]
         if there and all(index in log.misaligned for log in there):
-            doubt = any(log.guessed or log.unknown for log in there)
+            doubt = any(log.is_in_doubt for log in there)
             severity = Severity.REVIEW if doubt else None
             got = there[0].misaligned[index]
             report.add(lifetimes.MISALIGNED, index, got=got, severity=severity)
@@ -57,7 +56,7 @@ def outside(report: Report, logs: list[Log]) -> None:
     for index in dict.fromkeys(index for log in logs for index in (*log.outside, *log.elsewhere)):
         there = [log for log in logs if index in log.threads]
         independent = not any(log.reads_arguments or log.assumed for log in there)
-        if any(log.guessed or log.unknown for log in there) or not (
+        if any(log.is_in_doubt for log in there) or not (
             independent or any(not log.number for log in there)
         ):
             continue
@@ -73,7 +72,7 @@ def uninitialised(report: Report, logs: list[Log]) -> None:
 
     An error where every run with work to do has it; otherwise an argument may be too large.
     """
-    runs = [log for log in logs if not (log.unknown or log.guessed)]
+    runs = [log for log in logs if not log.is_in_doubt]
     known = {index for rule, index in report.findings if rule == UNINITIALIZED.id}
     for index in dict.fromkeys(index for log in runs for index in log.uninitialised):
         there = [log for log in runs if log.executes((index,))]
@@ -113,7 +112,7 @@ def _left(report: Report, log: Log) -> None:
         report.add(
             rule,
             remote.index,
-            severity=Severity.REVIEW if log.guessed or log.unknown else None,
+            severity=Severity.REVIEW if log.is_in_doubt else None,
             got=f"{named(remote.actor)}; no thread of CTA {remote.rank} waits for that to be over",
         )
 
@@ -167,42 +166,3 @@ def copies_in_flight(report: Report, logs: list[Log]) -> None:
             if not any(end.known.get(source, 0) >= count for end in ends):
                 got = f"{named(access.warp)}; no thread waits for that before its CTA ends"
                 report.add(lifetimes.PENDING, access.index, got=got)
-
-
-# ---- runs that were cut short --------------------------------------------------------------------
-
-
-def unreached(report: Report, logs: list[Log], events: set[int]) -> None:
-    """Note records that no run reached before its budget ended: they are not judged."""
-    if not all(log.truncated for log in logs if log.number):
-        return
-    missing = events.difference(*(log.threads for log in logs))
-    if missing:
-        _not_judged(
-            report,
-            "verify/budget",
-            min(missing),
-            "the kernel was executed for so long, and has not come here: what is missing in what "
-            "follows was not looked for",
-            f"{len(missing)} of {len(events)} records that access memory or synchronise",
-        )
-
-
-def stopped(report: Report, records: set[int]) -> None:
-    """Note records with so many races that the rest were not compared."""
-    if records:
-        _not_judged(
-            report,
-            "verify/races",
-            min(records),
-            "so many accesses race that those behind this one were not compared",
-            "a run in which nearly everything races",
-        )
-
-
-def _not_judged(report: Report, rule: str, index: int, message: str, got: str) -> None:
-    mi = report.record(index)
-    place = place_of(report.module.locations[mi.loc], report.analysis.function.name)
-    report.findings[rule, index] = Finding(
-        rule, Severity.NOTE, message, place, op=mi.row.head, got=got, incomplete=True
-    )

@@ -106,7 +106,7 @@ def _cause(report: Report, log: Log, stuck: Stuck) -> VerifierRule | None:
 def missed(report: Report, logs: list[Log]) -> None:
     """Report waits by parity whose phase may be overwritten by the next, under any schedule."""
     for log in logs:
-        doubt = log.guessed or bool(log.unknown) or report.analysis.graph.has_opaque
+        doubt = log.is_in_doubt or report.analysis.graph.has_opaque
         for name, waiter in log.late:
             got = (
                 f"{named(waiter.actor)} waits here for phase {waiter.phase} of {name}; nothing "
@@ -123,7 +123,7 @@ def _with_what(log: Log) -> str:
     """The arguments of a run, where it reads any: another launch may not come to the same."""
     if not log.reads_arguments:
         return ""
-    others = " (those that others are divided by: 1)" if log.has_other_arguments else ""
+    others = f" (those that others are divided by: {log.divisor})" if log.divisor else ""
     return f" where each integer argument is {log.number}{others}"
 
 

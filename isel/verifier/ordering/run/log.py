@@ -143,13 +143,13 @@ class End(NamedTuple):
 
 @dataclass(slots=True)
 class Log:
-    """The log of a run with all integer arguments equal to `number`, but with
-    `has_other_arguments`; `reads_arguments` if it read one.
+    """The log of a run with all integer arguments equal to `number`, but those that others are
+    divided by to `divisor`, if that is not 0; `reads_arguments` if it read one.
 
     How far to trust it: `guessed` says that branches on unknown conditions were taken, `assumed`
-    that assumed contents of memory had a part in it, `truncated` that the budget ended the run.
-    `certain` counts the accesses before the first guess.  `unknown` names what could not be
-    followed.
+    that assumed contents of memory had a part in it, and `differs` unequal ones, `truncated` that
+    the budget ended the run.  `certain` counts the accesses before the first guess.  `unknown`
+    names what could not be followed.
 
     What happened: `accesses` in order; `stuck` are the waits of a deadlock; `breaches` the broken
     rules about single records; `remote` the accesses to other CTAs, but for copies and multiplies;
@@ -175,12 +175,13 @@ class Log:
     """
 
     number: int = field(default=0, compare=False)  # logs are equal where runs did the same
-    has_other_arguments: bool = field(default=False, compare=False)
+    divisor: int = field(default=0, compare=False)
     highest_rank: int = 0
     accesses: list[Access] = field(default_factory=list)
     stuck: list[Stuck] = field(default_factory=list)
     guessed: bool = False
     assumed: bool = False
+    differs: bool = False
     reads_arguments: bool = False
     truncated: bool = False
     unknown: list[str] = field(default_factory=list)
@@ -217,6 +218,11 @@ class Log:
         self.guessed = True
         self.doubt()
 
+    def assume(self) -> None:
+        """Note that memory was assumed to hold unequal numbers, which others may contradict."""
+        self.differs = True
+        self.doubt()
+
     def cannot_follow(self, what: str) -> None:
         """Note something that the run does not model."""
         self.unknown.append(what)
@@ -226,6 +232,13 @@ class Log:
         """Note that from here on findings may be due to an unknown value."""
         if self.certain is None:
             self.certain = len(self.accesses)
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether what happens in the whole run may be due to a guess, or to unequal numbers that
+        memory was assumed to hold.
+        """
+        return self.guessed or self.differs or bool(self.unknown)
 
     def is_doubtful(self, turn: int) -> bool:
         """Whether what happened after the access of number `turn` may be due to a guess."""
@@ -237,7 +250,7 @@ class Log:
 
     def left(self, rule: VerifierRule, index: int, got: str) -> None:
         """Log what a record leaves undone at the end of the run, under any schedule."""
-        self._note(Breach(rule, index, got, -1, self.guessed or bool(self.unknown)))
+        self._note(Breach(rule, index, got, -1, self.is_in_doubt))
 
     def _note(self, found: Breach) -> None:
         self.breaches.setdefault((found.rule.id, found.index, found.other), found)

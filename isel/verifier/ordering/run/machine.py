@@ -32,7 +32,7 @@ _LOCAL = 1 << 20
 _LIMIT = 256 << 10
 _NOWHERE = 1 << 24
 _GRID = 2
-"""Clusters of the grid along x."""
+"""Clusters of the grid along x in a run of the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class Launch:
     """The launch that a run assumes: block, cluster, and the value of integer arguments.
 
     `registers` is how many registers a thread has at first, 0 where that is not known.  `values`
-    are the arguments that have another value, by the address of the parameter.
+    are the arguments that have another value, by the address of the parameter; `contents` is every
+    integer in memory, None that of arguments.  `place` is the number of the cluster along x.
     """
 
     block: tuple[int, int, int]
@@ -49,6 +50,7 @@ class Launch:
     registers: int = 0
     values: Mapping[Op, int] = field(default_factory=dict)
     contents: int | None = None
+    place: int = 0
 
     @property
     def threads(self) -> int:
@@ -59,6 +61,11 @@ class Launch:
     def ctas(self) -> int:
         """CTAs of a cluster."""
         return self.cluster[0] * self.cluster[1] * self.cluster[2]
+
+    @property
+    def clusters(self) -> int:
+        """Clusters of the grid along x: as many behind this one as before it, or two."""
+        return 2 * self.place + 1 if self.place else _GRID
 
 
 @dataclass(slots=True)
@@ -138,7 +145,7 @@ class Machine:
         end = max((v.last for v in variables), default=_NOWHERE)
         if not all(v.sized for v in variables):
             end = _NOWHERE
-        log = Log(launch.number, has_other_arguments=bool(launch.values))
+        log = Log(launch.number, divisor=min(launch.values.values(), default=0))
         return cls(launch, addresses, log, local=local, variables=variables, end=end)
 
     def address(self, name: str, strand: Strand) -> Number:
@@ -224,16 +231,18 @@ def special(name: str, launch: Launch, rank: int, warp: int) -> Number:
             return packed(lanes_along(first, step, size))
         case "ntid" if at >= 0:
             return launch.block[at]
+        case "ctaid" if at == 0:
+            return mine[0] + cx * launch.place
         case "ctaid" | "cluster_ctaid" if at >= 0:
             return mine[at]
         case "nctaid" if at >= 0:
-            return launch.cluster[at] * (_GRID if at == 0 else 1)
+            return launch.cluster[at] * (launch.clusters if at == 0 else 1)
         case "cluster_nctaid" if at >= 0:
             return launch.cluster[at]
         case "nclusterid":
-            return _GRID if at == 0 else 1
+            return launch.clusters if at == 0 else 1
         case "clusterid":
-            return 0
+            return launch.place if at == 0 else 0
     fixed = {
         "cluster_ctarank": rank,
         "cluster_nctarank": launch.ctas,

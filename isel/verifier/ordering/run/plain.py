@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+from intrinsics.mir import Mem
 from intrinsics.modifiers import Match, Shuffle, Space, Vote
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warps import shuffle_source
@@ -37,6 +38,11 @@ _ONE_LANE = [tuple([int(i == one) for i in range(LANES)]) for one in range(LANES
 """For each lane, a predicate that holds there alone."""
 
 
+_SIDE_BY_SIDE = 4
+"""Elements of memory that differ, in some runs: the beginnings of sequences, the sizes of a matrix.
+"""
+
+
 def _elect(p: Plain) -> None:
     first = (p.mask & -p.mask).bit_length() - 1
     p.write("lane", first)
@@ -45,7 +51,7 @@ def _elect(p: Plain) -> None:
 
 def _load(p: Plain) -> None:
     """Load parameters or global data: every integer is the same, every pointer an address of its
-    own.
+    own.  In a run of a later cluster integers that lie side by side in memory increase.
 
     Floating-point numbers have the bits of the integer: kernels compare them with zero.  An element
     of an array among the parameters is not known, since its elements depend on each other.
@@ -62,7 +68,21 @@ def _load(p: Plain) -> None:
     p.run.log.reads_arguments |= type_.bits <= 32
     number = _integer(p, of_param=of_param) if type_.bits <= 32 else POINTER
     known = type_.kind != "f" or of_param or _is_for_floats(p)
-    p.write("d", number & (1 << type_.bits) - 1 if known else None)
+    if of_param or not p.run.launch.place:
+        p.write("d", number & (1 << type_.bits) - 1 if known else None)
+        return
+    step, first = p.run.launch.number, _offset(p) * 8 // type_.bits
+    for place, reg in enumerate(p.elements("d"), first):
+        rise = step * place if known and 0 < place < _SIDE_BY_SIDE else 0
+        if rise and reg in p.run.program.wanted:
+            p.run.log.assume()
+        p.run.write(p.strand, reg, number + rise & (1 << type_.bits) - 1 if known else None, p.mask)
+
+
+def _offset(p: Plain) -> int:
+    """The constant offset of the address of a load."""
+    address = p.mi.get("a")
+    return address.offset if isinstance(address, Mem) else 0
 
 
 def _integer(p: Plain, *, of_param: bool) -> int:
