@@ -281,16 +281,19 @@ class Runs:
         self, cluster: tuple[int, ...], *, sizes: bool = False, seeks: bool = False
     ) -> Iterator[Log]:
         """The logs of the runs with equal arguments, and of further ones where these do not reach
-        some records: with other quotients of arguments, and with a smaller size where none has had
-        the larger one, as the budget ended that of a size or none reads arguments.
+        some records: with other quotients of arguments, where most are missing, and with a smaller
+        size where none has had the larger one, as the budget ended that of a size or none reads
+        arguments.
         """
-        missing = self._program.reachable_events()
+        events = self._program.reachable_events()
+        missing = set(events)
         is_larger = False
         for log in self._with_equal_arguments(cluster, sizes=sizes, seeks=seeks):
             missing -= log.threads.keys()
             is_larger |= log.number == _LARGER
             yield log
-        for number, divisor in _QUOTIENTS if missing and self._program.divisors else ():
+        has_quotients = self._program.divisors and 2 * len(missing) > len(events)
+        for number, divisor in _QUOTIENTS if has_quotients else ():
             values = dict.fromkeys(self._program.divisors, divisor)
             log = self._run(number, cluster, late=False, values=values, place=_PLACE)
             missing -= log.threads.keys()
