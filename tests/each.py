@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.turns import has_turn, seldom
+from tests.turns import seldom, todays
 
 Case = TypeVar("Case")
 Test = Callable[..., None]
@@ -43,7 +43,7 @@ def each(
     `ids` names the cases: a function of a case, or a name for each; without it a case names itself.
     `xfail` says of names why their case is known to fail; one that does not fail is a failure.
     `parts` cuts the cases into so many tests, for workers to share.
-    `turns` is in how many days each of them runs once (`tests.turns`).
+    `turns` is in how many days each of them runs once (`tests.turns`); one runs every day.
     """
     arguments = [name.strip() for name in names.split(",")]
 
@@ -57,8 +57,8 @@ def each(
             wanted = request.config.getoption("case")
             chosen = [item for item in named() if not wanted or wanted in item[0]]
             if turns > 1 and not wanted:
-                of = turns * seldom(request.node)
-                chosen = [item for item in chosen if has_turn(request.config, item[0], of)]
+                days = turns * seldom(request.node)
+                chosen = todays(request.config, chosen, days, f"{test.__module__}.{test.__name__}")
             outcome = _Outcome(xfail or {})
             needed = {"request": request} if "request" in known else {}
             for name, case in chosen[part_of_cases::parts]:

@@ -197,6 +197,19 @@ def test_cases_of_each_that_run_seldom_do_so_on_one_day_of_as_many() -> None:
     assert sorted(ran) == list(range(60))
 
 
+def test_of_a_short_list_one_case_runs_on_every_day() -> None:
+    ran = []
+
+    @each("n", range(4), turns=6)
+    def test(n: int) -> None:
+        ran.append(n)
+
+    for day in range(4):
+        run(test, day=day)
+        assert len(ran) == day + 1
+    assert sorted(ran) == list(range(4))
+
+
 def test_what_runs_on_every_day_is_known() -> None:
     @each("n", range(3), turns=3)
     def some(n: int) -> None: ...

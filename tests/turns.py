@@ -24,10 +24,12 @@ from __future__ import annotations
 import datetime
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+Case = TypeVar("Case")
 
 DAILY = pytest.StashKey[frozenset[str]]()
 """Where the configuration keeps the ids of those collected tests that run on every day."""
@@ -80,6 +82,14 @@ def examples(count: int) -> settings:
 def has_turn(config: pytest.Config, name: str, of: int) -> bool:
     """Whether the case called `name`, of a list that takes `of` turns, is to run."""
     return _all_run(config) or Turn(zlib.crc32(name.encode()), of).is_on(config)
+
+
+def todays(config: pytest.Config, cases: list[Case], days: int, name: str) -> list[Case]:
+    """Those of the list called `name` that run today, each of them once in `days`; one at least."""
+    if _all_run(config):
+        return cases
+    days, start = min(days, len(cases)), zlib.crc32(name.encode())
+    return [case for at, case in enumerate(cases) if Turn(at, days, 1, start).is_on(config)]
 
 
 class Turn(NamedTuple):
