@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from intrinsics.findings import SimulationError
+from intrinsics.findings import SimulationError, input_error
 from intrinsics.mir import MachineFunction, Module, Sym, Variable
 from intrinsics.modifiers import Space
 from nvgen.launching.launches import Dim3, Statistics, check_shape, kernel_of
@@ -143,6 +143,25 @@ def _needs_memory(module: Module) -> bool:
 _MOST_BYTES = 1 << 32
 
 
+def _allocated(variable: Variable, memory: Memory) -> Region:
+    """The memory of a variable, with its initial value.
+
+    Raises: InputError where the system has no room for it.
+    """
+    try:
+        data = np.zeros(variable.size, np.uint8)
+        if variable.data:
+            data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
+        return memory.allocate(variable.name, variable.size, data)
+    except MemoryError:
+        raise input_error(
+            "system/memory",
+            f"there is not enough memory for {variable.name}",
+            got=f"{variable.size:,} bytes",
+            expected="variables that have room in memory, with a flag for each byte",
+        ) from None
+
+
 def _globals(
     variables: Sequence[Variable],
     memory: Memory,
@@ -156,10 +175,7 @@ def _globals(
         raise not_simulated(f"more than {_MOST_BYTES} bytes of variables")
     regions: dict[str, Region] = {}
     for variable in kept:
-        data = np.zeros(variable.size, np.uint8)
-        if variable.data:
-            data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
-        regions[variable.name] = memory.allocate(variable.name, variable.size, data)
+        regions[variable.name] = _allocated(variable, memory)
         symbols[variable.name] = regions[variable.name].base
     for variable in kept:
         for address in variable.addresses:

@@ -17,6 +17,7 @@ from nvgen import KernelBuilder
 from nvgen.compilation.nesting import nesting_limit
 from nvgen.driver.jobs import bind_host
 from nvgen.launching.launches import dim3
+from nvgen.sim.memory.regions import Memory
 from tests.each import each
 from tests.nvgen.programs import ADD, kernel
 
@@ -258,6 +259,16 @@ def test_an_array_that_no_memory_holds() -> None:
     compiled = nvgen.compile(DOUBLE, target="sm_90a")
     with pytest.raises(InputError, match="system/memory"):
         compiled.run(np.broadcast_to(np.int32(3), (2**50,)), block=1)
+
+
+def test_a_variable_that_no_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Memory, "allocate", full)
+    compiled = nvgen.compile(f"@large = global [4 x i8] zeroinitializer\n{DOUBLE}", target="sm_90a")
+    with pytest.raises(InputError, match=r"system/memory.*large"):
+        compiled.run(np.zeros(1, np.int32), block=1)
 
 
 def test_an_output_that_the_simulator_cannot_read() -> None:

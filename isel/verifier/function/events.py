@@ -24,6 +24,9 @@ from isel.verifier.function.flow.threads import Threads
 from isel.verifier.function.flow.values import MemoryLocation, Symbol, Value, where
 from isel.verifier.function.flow.warp_flow import Condition, WarpFlow
 
+BARRIERS = ("bar.sync", "barrier.sync", "bar.red", "barrier.red")
+"""Waits at barriers: of all threads of the CTA, where no count is given."""
+
 ATOMICS = ("atom", "atom.cas", "red")
 """Rows of atomic operations."""
 
@@ -365,10 +368,7 @@ _MAKERS: dict[str, Maker] = {
         ("st.async", "red.async", "mbarrier.complete_tx"), _simple(Kind.TRANSACTION, "mbar")
     ),
     **dict.fromkeys(WAITS, _simple(Kind.ASK, "mbar", count="phase")),
-    **dict.fromkeys(
-        ("bar.sync", "barrier.sync", "bar.red", "barrier.red"),
-        _simple(Kind.BARRIER, count="barrier"),
-    ),
+    **dict.fromkeys(BARRIERS, _simple(Kind.BARRIER, count="barrier")),
     **dict.fromkeys(
         ("bar.arrive", "barrier.arrive"), _simple(Kind.BARRIER_ARRIVE, count="barrier")
     ),

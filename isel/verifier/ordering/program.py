@@ -16,6 +16,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Sym, guard_register
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
 from isel.control_flow import components, nodes_of, post_dominators
+from isel.verifier.function.events import BARRIERS
 from isel.verifier.function.flow.decisive import SHARED, STORES, synchronises
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.graph import EXIT, Graph, Node
@@ -311,7 +312,7 @@ def _reads_flag(form: Form) -> bool:
 def _is_by_barriers(mi: MachineInstr) -> bool:
     """Whether a record synchronises a thread with no other, or at a barrier of all threads."""
     row = mi.form.row.id
-    if row in ("bar.sync", "barrier.sync"):
+    if row in BARRIERS:
         return mi.get("count") is None
     return row in _ALONE or row.startswith("wgmma.") or not is_event(mi)
 

@@ -118,12 +118,14 @@ ASSEMBLED = [
 @pytest.mark.turns(8)
 @pytest.mark.parametrize("number", range(len(ASSEMBLED)))
 def test_nothing_is_to_be_said_of_it(number: int) -> None:
-    """By rules of all levels but that no launch is known, and by ptxas: no spilled registers."""
+    """By rules of all levels but that no launch is known, and which ring no made-up run takes
+    round; and by ptxas: no spilled registers.
+    """
     target, cut = ASSEMBLED[number]
     sample = named(NAME)
     config = sample.Config(**{"m": 128, "n": 128, "consumers": 1, "stages": 2} | cut)
     made = sample.build(config).compile(target=target, opt=3, level="all")
-    assert [f.rule for f in made.findings] == ["verify/level"]
+    assert {f.rule for f in made.findings} <= {"verify/level", "verify/turns"}
     log = assemble(made.ptx, made.target).log
     assert "0 bytes spill stores, 0 bytes spill loads" in log
     assert "warning" not in log

@@ -82,10 +82,12 @@ def test_rows_that_count(launch: Launch, name: str) -> None:
     ("a pair, its rows of A", True),
 ])  # fmt: skip
 def test_nothing_is_to_be_said_of_it(name: str, masked: bool) -> None:
-    """By rules of all levels but that no launch is known, and by ptxas: no spilled registers."""
+    """By rules of all levels but that no launch is known, and which ring no made-up run takes
+    round; and by ptxas: no spilled registers.
+    """
     made = built(name, (CUTS | MASKED)[name] | {"stages": 4}, masked=masked)
     compiled = made.compile(target="sm_100a", opt=3, level="all")
-    assert [f.rule for f in compiled.findings] == ["verify/level"]
+    assert {f.rule for f in compiled.findings} <= {"verify/level", "verify/turns"}
     log = assemble(compiled.ptx, compiled.target).log
     assert "0 bytes spill stores, 0 bytes spill loads" in log
     assert "warning" not in log

@@ -12,6 +12,7 @@ from intrinsics.findings import Severity
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Shuffle
 from isel.control_flow import reach
+from isel.verifier.function.events import BARRIERS
 from isel.verifier.function.flow.threads import Parting, Threads, partings
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warp_flow import Lanes, Leader, WarpFlow
@@ -44,8 +45,6 @@ RULES = (ELSEWHERE, NO_MEMBER, NO_SOURCE)
 
 _WARP = (1 << LANES) - 1
 _BARRIERS = ("bar.", "barrier.")
-_WHOLE_CTA = ("bar.sync", "barrier.sync", "bar.red", "barrier.red")
-"""Barriers of all threads of the CTA, where no count is given."""
 
 
 def check(report: Report) -> None:
@@ -204,7 +203,7 @@ def _waits_for(
     if mi.guard is not None or mi.row.id == "call":
         return False
     if not is_masked(mi):
-        return mi.row.id in _WHOLE_CTA and mi.get("count") is None
+        return mi.row.id in BARRIERS and mi.get("count") is None
     named = _mask(flow, mi)
     if named is None or (mi.form == mine.form and named == mask):
         return False

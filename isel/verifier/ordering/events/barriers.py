@@ -10,6 +10,7 @@ import functools
 from intrinsics.mir import Form
 from intrinsics.modifiers import Scope, Sem
 from isel.verifier.function.barriers.phases import TOO_MANY
+from isel.verifier.function.events import BARRIERS
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering.events import regions, warp_order
@@ -364,10 +365,7 @@ def _waiter(e: Execution, mbarrier: Mbarrier) -> Waiter:
 
 
 EVENTS: dict[str, Event] = {
-    **dict.fromkeys(
-        ("bar.sync", "barrier.sync", "bar.red", "barrier.red", "bar.arrive", "barrier.arrive"),
-        _barrier,
-    ),
+    **dict.fromkeys((*BARRIERS, "bar.arrive", "barrier.arrive"), _barrier),
     "barrier.cluster.arrive": _cluster_arrive,
     "barrier.cluster.wait": _cluster_wait,
     "fence.mbarrier_init": _init_fence,

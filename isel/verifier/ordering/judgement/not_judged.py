@@ -10,18 +10,13 @@ from collections.abc import Iterable, Iterator
 
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import MachineInstr, Reg, Special, guard_register
+from intrinsics.row import Completion
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.graph import Graph
 from isel.verifier.function.report import Report
 from isel.verifier.locations import place_of
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.run.log import Log
-
-_OPERATIONS = (
-    *("cp.async", "cp.reduce.async", "st.async", "red.async", "wgmma", "tcgen05"),
-    *("mbarrier.arrive", "mbarrier.expect_tx"),
-)
-"""Rows of asynchronous operations, and of what completes them or waits for them."""
 
 
 def check(report: Report, program: Program, logs: list[Log]) -> None:
@@ -58,7 +53,7 @@ def _unreached(report: Report, program: Program, logs: list[Log]) -> None:
     done = set[int]().union(*(log.threads for log in logs))
     came = {graph.node_of(index) for index in done}
     there = program.reachable_events()
-    found = {index for index in there if graph.records[index].row.id.startswith(_OPERATIONS)}
+    found = {index for index in there if _is_asynchronous(graph.records[index])}
     missing = {
         index
         for index in found - done
@@ -122,6 +117,10 @@ def _counted_loops(program: Program) -> set[int]:
         if _is_made_up(graph, guard_register(end.branch.guard)):
             found.add(loops[node])
     return found
+
+
+def _is_asynchronous(mi: MachineInstr) -> bool:
+    return mi.row.effects.completion is not Completion.AT_ISSUE
 
 
 def _has_made_up_guard(graph: Graph, index: int) -> bool:
