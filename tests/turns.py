@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import datetime
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import pytest
@@ -84,10 +84,10 @@ def has_turn(config: pytest.Config, name: str, of: int) -> bool:
     return _all_run(config) or Turn(zlib.crc32(name.encode()), of).is_on(config)
 
 
-def todays(config: pytest.Config, cases: list[Case], days: int, name: str) -> list[Case]:
+def todays(config: pytest.Config, cases: Sequence[Case], days: int, name: str) -> list[Case]:
     """Those of the list called `name` that run today, each of them once in `days`; one at least."""
     if _all_run(config):
-        return cases
+        return [*cases]
     days, start = min(days, len(cases)), zlib.crc32(name.encode())
     return [case for at, case in enumerate(cases) if Turn(at, days, 1, start).is_on(config)]
 

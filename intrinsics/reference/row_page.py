@@ -14,7 +14,6 @@ from intrinsics.modifiers import Modifier
 from intrinsics.row import (
     Attribute,
     By,
-    Completion,
     Effect,
     Guard,
     Literal,
@@ -102,7 +101,7 @@ def _effects(row: Row) -> str:
     effects = row.effects
     whole = effects.effect & Effect.ALIGNED
     said = [f"Executed by {'a whole' if whole else 'a'} {effects.scope.value}."]
-    if effects.completion is not Completion.AT_ISSUE:
+    if effects.is_asynchronous:
         said.append(f"Asynchronous; completes with {effects.completion.value}.")
     return " ".join(said)
 

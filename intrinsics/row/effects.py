@@ -56,6 +56,11 @@ class Effects:
     completion: Completion = Completion.AT_ISSUE
 
     @property
+    def is_asynchronous(self) -> bool:
+        """Whether the operation may still run when the thread goes on."""
+        return self.completion is not Completion.AT_ISSUE
+
+    @property
     def is_pure(self) -> bool:
         """Whether the instruction may be removed when its results are not used."""
         return self.effect in (Effect.NONE, Effect.READS_MEMORY)

@@ -30,6 +30,9 @@ WARP = 32
 WARPGROUP = 128
 """Threads of a warpgroup."""
 
+WARPGROUP_WARPS = WARPGROUP // WARP
+"""Warps of a warpgroup."""
+
 _TURNS_THREADS = 256
 """Threads of a named barrier: the warpgroup that waits and the one that arrives."""
 

@@ -14,9 +14,9 @@ from typing import ClassVar, assert_never
 
 from intrinsics.element import ElementType
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
-from intrinsics.layouts.register_layout import tensor_layout, warp_grids, warpgroup_layout
+from intrinsics.layouts.register_layout import warp_grids
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
-from intrinsics.modifiers import LdStNum, LdStShape
+from intrinsics.modifiers import LdStNum
 from intrinsics.multiplies.element_families import targets_for
 from intrinsics.multiplies.register_atom import AtomTarget, machine_of
 from intrinsics.targets import spell
@@ -26,8 +26,8 @@ from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import Holders
 from nvgen.instructions.roles import WARP, WARPGROUP, ExecutionScope, check_scope
 from nvgen.multiplies.accumulators import AccumulatorTile, Multiply, no_option
-from nvgen.multiplies.tensor_memory import TensorTile, tensor_memory
-from nvgen.multiplies.tensor_tiles import in_pieces, lanes_of_warp
+from nvgen.multiplies.tensor_memory import Commits, TensorTile, tensor_memory
+from nvgen.multiplies.tensor_tiles import access_of, in_pieces, lanes_layout, lanes_of_warp
 from nvgen.multiplies.warp_tile import FRAGMENT_COLUMNS, FRAGMENT_ROWS, WarpTile, warp_tile
 from nvgen.multiplies.warpgroup_tile import WarpgroupTile, warpgroup_tile
 from nvgen.shared_memory.protocols import Protocols
@@ -161,13 +161,13 @@ class TensorAccumulator(PortableAccumulator):
             got = f"{n} columns, {self._groups} warpgroups"
             expected = f"a multiple of {8 * self._groups} columns"
             raise refuse("columns that the warpgroups cannot share", got=got, expected=expected)
-        self._done = builder.mbarrier(f"{name}_multiplied")
+        done = builder.mbarrier(f"{name}_multiplied")
         with builder.if_thread(0):
-            builder.mbarrier_init(self._done, 1)
+            builder.mbarrier_init(done, 1)
             builder.fence_mbarrier_init_release_cluster()
         self._memory = tensor_memory(builder, f"{name}_columns", columns)
         self.tile = self._memory.tile(m, n)
-        self._parity = builder.variable(0)
+        self._commits = Commits(builder, done)
 
     def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
         """Issue tcgen05.mma from one thread of warp 0."""
@@ -180,31 +180,29 @@ class TensorAccumulator(PortableAccumulator):
         """Committed by the thread that multiplied: the same one is elected again."""
         builder = self.builder
         with builder.if_warp(0), builder.elect():
-            builder.tcgen05_commit(self._done)
-        self._parity.set(self._parity.value ^ 1)
+            self._commits.commit()
+        self._commits.count()
 
     def wait(self, in_flight: int = 0) -> None:
-        """For the latest phase; before the first commit that is one that counts as complete."""
-        self.builder.wait(self._done, self._parity.value ^ 1)
-        self.builder.tcgen05_fence_after_thread_sync()
+        """For the latest commit."""
+        self._commits.wait()
 
     def fragments(self) -> Iterator[tuple[Fragment, IntLike, IntLike]]:
         """Each warp reads the lanes of its number modulo 4, warpgroups their share of columns.
 
         Of M = 64 only sixteen lanes of a warp's 32 are written, as in a warpgroup's registers.
         """
-        b, share, is_half = self.builder, self.n // self._groups, self.m == _HALF
+        b, share, access = self.builder, self.n // self._groups, access_of(self.m)
         first: IntLike = b.warpgroup * share if self._groups > 1 else 0
         lanes = lanes_of_warp(b, self.tile.pointer)
-        shape = LdStShape.S16X256B if is_half else LdStShape.S32X32B
         for number in range(max(self.m // _ROWS, 1)):
             for place, width in in_pieces(share, _WIDTHS):
-                num = LdStNum(f"x{width // 8 if is_half else width}")
+                num = LdStNum(f"x{width // access.columns}")
                 columns = lanes + (first + (place + number * self.n))
-                values = b.tcgen05_ld(columns, shape=shape, num=num).f32
+                values = b.tcgen05_ld(columns, shape=access.shape, num=num).f32
                 b.tcgen05_wait_ld()
-                layout = warpgroup_layout(_HALF, width, 32) if is_half else tensor_layout(width)
-                yield Fragment(values, Holders(b, layout)), number * _ROWS, first + place
+                part = Fragment(values, Holders(b, lanes_layout(self.m, width)))
+                yield part, number * _ROWS, first + place
         b.tcgen05_fence_before_thread_sync()
 
     def free(self) -> None:

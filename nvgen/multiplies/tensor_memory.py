@@ -34,13 +34,11 @@ from nvgen.multiplies.accumulators import Multiply
 from nvgen.multiplies.tensor_gemm import AccumulatorColumns, TensorRequest, issue
 from nvgen.multiplies.tensor_requirements import check
 from nvgen.multiplies.tensor_tiles import (
-    NUMBERS_OF_64,
-    ROW_IN_THREAD,
     WORD_COLUMNS,
-    Access,
     OperandTile,
     ScaleTile,
     SparseTile,
+    access_of,
     by_warpgroup,
     lanes_layout,
     load_columns,
@@ -49,10 +47,11 @@ from nvgen.multiplies.tensor_tiles import (
     whole_words,
 )
 from nvgen.shared_memory.allocations import SharedMemory
+from nvgen.shared_memory.protocols import Protocols
 from nvgen.shared_memory.tiles import SCALE_BLOCK, SharedScales, SharedTile, Tiles, container_bits
 from nvgen.values.number_types import llvm_type_of
 from nvgen.values.numbers import Int, IntLike, Number
-from nvgen.values.pointers import Pointer, descriptor_at
+from nvgen.values.pointers import Barrier, Pointer, descriptor_at
 from nvgen.values.vectors import Vector, vector_of
 
 _refuse = functools.partial(refuse, rule="tensor-memory")
@@ -120,7 +119,7 @@ class TensorTile(AccumulatorColumns):
         columns = self.n - first if columns is None else columns
         self._check(first, columns)
         b, type_ = self.builder, _TYPES[self.dtype]
-        loaded = load_columns(b, self.pointer, first, columns, self._access)
+        loaded = load_columns(b, self.pointer, first, columns, access_of(self.m))
         numbers = [Vector(b, words.value, words.count, type_) for words in loaded]
         several = len(numbers) > 1
         whole = vector_of([n for part in numbers for n in part]) if several else numbers[0]
@@ -169,11 +168,7 @@ class TensorTile(AccumulatorColumns):
             raise refuse(
                 "no columns of an accumulator in tensor memory", got=got, expected=expected
             )
-        store_columns(b, self.pointer, first, fragment.vector, self._access)
-
-    @property
-    def _access(self) -> Access:
-        return NUMBERS_OF_64 if self.m == _HALF else ROW_IN_THREAD
+        store_columns(b, self.pointer, first, fragment.vector, access_of(self.m))
 
     def _check(self, first: int, columns: int) -> None:
         b = self.builder
@@ -194,6 +189,30 @@ class TensorTile(AccumulatorColumns):
 
 
 # ---- the allocation ----------------------------------------------------------------------------
+
+
+class Commits:
+    """Commits of multiplies that one thread starts: each completes a phase of an mbarrier.
+
+    PTX ISA, tcgen05.commit.
+    """
+
+    def __init__(self, builder: Protocols, mbarrier: Barrier) -> None:
+        self.builder, self.mbarrier = builder, mbarrier
+        self.parity = builder.variable(0)
+
+    def commit(self) -> None:
+        """By the thread that multiplied."""
+        self.builder.tcgen05_commit(self.mbarrier)
+
+    def count(self) -> None:
+        """Behind a commit, by all threads that wait for it."""
+        self.parity.set(self.parity.value ^ 1)
+
+    def wait(self) -> None:
+        """For the latest phase; before the first commit that is one that counts as complete."""
+        self.builder.wait(self.mbarrier, self.parity.value ^ 1)
+        self.builder.tcgen05_fence_after_thread_sync()
 
 
 @guarded

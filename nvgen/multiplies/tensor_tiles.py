@@ -228,6 +228,11 @@ CELLS_OF_64 = Access(LdStShape.S16X128B, 2, 4)
 """64 rows of pairs of 16-bit numbers, in the same layout."""
 
 
+def access_of(m: int) -> Access:
+    """How the 32-bit numbers of 64 or 128 rows are loaded and stored."""
+    return NUMBERS_OF_64 if m == _HALF else ROW_IN_THREAD
+
+
 def lanes_layout(m: int, columns: int) -> FragmentLayout:
     """Which elements of 64 or 128 rows the threads of a warpgroup load and store."""
     return warpgroup_layout(_HALF, columns, 32) if m == _HALF else tensor_layout(columns)

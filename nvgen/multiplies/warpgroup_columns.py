@@ -18,16 +18,15 @@ from intrinsics.limits import FEWEST_COLUMNS
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import Requirement, check, described, function_of, refuse
 from nvgen.fragments.fragment import Fragment, element_of_a
-from nvgen.instructions.roles import WARPGROUP, ExecutionScope, check_scope
+from nvgen.instructions.roles import WARPGROUP, WARPGROUP_WARPS, ExecutionScope, check_scope
 from nvgen.multiplies.accumulators import HeldAccumulator, Multiply, no_option
-from nvgen.multiplies.tensor_memory import TensorTile, columns_known_later
+from nvgen.multiplies.tensor_memory import Commits, TensorTile, columns_known_later
 from nvgen.multiplies.tensor_tiles import OperandTile, by_warpgroup
 from nvgen.shared_memory.protocols import Protocols
 from nvgen.shared_memory.tiles import SharedTile
 from nvgen.values.numbers import Int
 from nvgen.values.pointers import Pointer
 
-_WARPS = 4
 _ROWS = (64, 128)
 _PART = 32
 _SECTION = TensorTile.instruction
@@ -114,12 +113,12 @@ class WarpgroupColumns(HeldAccumulator):
         self.m, self.n, self.dtype, self._memory = m, n, dtype, memory
         b = memory.builder
         ready, done = (b.mbarriers(f"{name}_{what}", memory.groups) for what in ("ready", "done"))
-        b.make_mbarriers((ready, _WARPS), (done, 1))
+        b.make_mbarriers((ready, WARPGROUP_WARPS), (done, 1))
         group = 0 if memory.group is None else memory.group
-        self._ready, self._done = ready[group], done[group]
+        self._ready, complete = ready[group], done[group]
         self.tile = TensorTile(memory.at(memory.reserve(n), n), m, n, dtype, n)
         self._operands: dict[int, int] = {}  # where those of so many columns begin
-        self._parity = b.variable(0)
+        self._commits = Commits(b, complete)
         with b.if_warpgroup(0, memory.groups):
             self.set(0)
 
@@ -168,14 +167,14 @@ class WarpgroupColumns(HeldAccumulator):
         b.bar_warp_sync()
         with b.elect():
             b.mbarrier_arrive(self._ready)
-        first = 0 if self._memory.group is None else self._memory.group * _WARPS
+        first = 0 if self._memory.group is None else self._memory.group * WARPGROUP_WARPS
         with b.if_warp(first):
-            b.wait(self._ready, self._parity.value)
+            b.wait(self._ready, self._commits.parity.value)
             b.tcgen05_fence_after_thread_sync()
             with b.elect():
                 self.tile.multiply(left, asked.b, accumulate=asked.accumulate, step=asked.step)
-                b.tcgen05_commit(self._done)
-        self._parity.set(self._parity.value ^ 1)
+                self._commits.commit()
+        self._commits.count()
 
     def _stored(self, fragment: Fragment) -> OperandTile:
         """A fragment as A in tensor memory, in columns that the next such A takes, too."""
@@ -197,5 +196,4 @@ class WarpgroupColumns(HeldAccumulator):
 
     def wait(self, in_flight: int = 0) -> None:
         """Wait for the last multiply into this D, whatever else is `in_flight`."""
-        self.builder.wait(self._done, self._parity.value ^ 1)
-        self.builder.tcgen05_fence_after_thread_sync()
+        self._commits.wait()

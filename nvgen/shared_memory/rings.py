@@ -14,14 +14,13 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CtaGroup, Space
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse, whole
-from nvgen.instructions.roles import WARPGROUP, ExecutionScope, Ring, check_scope
+from nvgen.instructions.roles import WARPGROUP, WARPGROUP_WARPS, ExecutionScope, Ring, check_scope
 from nvgen.shared_memory.protocols import Counted, Protocols
 from nvgen.shared_memory.tiles import RingTile, SharedScales, SharedTile, Tiles
 from nvgen.values.number_types import u16, u32
 from nvgen.values.numbers import Int, IntLike, WordLike
 from nvgen.values.pointers import Barrier, Barriers, Pointer, index_below
 
-_WARPS = 4
 _PAIR = 0b11
 
 
@@ -111,8 +110,10 @@ class TileRing:
         self.builder, self.tiles = builder, tuple(tiles)
         self.consumers = whole(consumers, "number of consumers")
         self.warps = whole(warps, "number of warps")
-        if warps not in (1, _WARPS):
-            raise refuse("so many warps of a consumer", got=str(warps), expected=f"1 or {_WARPS}")
+        if warps not in (1, WARPGROUP_WARPS):
+            raise refuse(
+                "so many warps of a consumer", got=str(warps), expected=f"1 or {WARPGROUP_WARPS}"
+            )
         self.writers = whole(writers, "number of writers", 0)
         self.pair = cta_group is CtaGroup.TWO
         if self.pair and (notes or writers or consumers > 1 or builder.cluster % 2):
@@ -193,7 +194,7 @@ class Producer(_End):
         """
         b, ring, place = self.builder, self.ring, self._place
         by_warps = b.scope is ExecutionScope.WARP
-        by_warpgroup = b.scope is ExecutionScope.WARPGROUP and ring.writers % _WARPS == 0
+        by_warpgroup = b.scope is ExecutionScope.WARPGROUP and ring.writers % WARPGROUP_WARPS == 0
         if not ring.writers or not (by_warps or by_warpgroup):
             raise refuse(
                 "nothing to write", got=f"{b.scope.value}, {ring.writers} writers",

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction, Param
 from isel.variables import round_up
 from nvgen.launching.parameters import (
@@ -31,7 +30,7 @@ from nvgen.launching.parameters import (
     put_back,
 )
 from nvgen.launching.tensor_map import TensorMap
-from nvgen.sim.faults import not_simulated
+from nvgen.sim.faults import no_room, not_simulated
 from nvgen.sim.memory.bound_maps import BoundMap
 from nvgen.sim.memory.regions import Memory, Region
 from nvgen.sim.memory.tensor_maps import TensorMaps
@@ -45,12 +44,9 @@ def _copied(param: Param, array: Array) -> np.ndarray:
     try:
         return np.frombuffer(array.tobytes(), np.uint8).copy()
     except MemoryError:
-        raise input_error(
-            "system/memory",
-            f"there is not enough memory for a copy of the array for {param.name}",
-            got=f"{array.nbytes:,} bytes",
-            expected="an array whose elements, each of its own, have room in memory",
-        ) from None
+        what = f"a copy of the array for {param.name}"
+        expected = "an array whose elements, each of its own, have room in memory"
+        raise no_room(what, array.nbytes, expected) from None
 
 
 class Binding:

@@ -12,10 +12,12 @@ from intrinsics.findings import (
     NOWHERE,
     Details,
     Finding,
+    InputError,
     Place,
     Severity,
     SimulationError,
     error_of,
+    input_error,
 )
 
 
@@ -52,6 +54,12 @@ def not_simulated(what: str, *, hint: str = "") -> NotSimulatedError:
         incomplete=True,
     )
     return NotSimulatedError([finding])
+
+
+def no_room(what: str, nbytes: int, expected: str) -> InputError:
+    """The system has no memory for an array or a variable of the run."""
+    text = f"there is not enough memory for {what}"
+    return input_error("system/memory", text, got=f"{nbytes:,} bytes", expected=expected)
 
 
 def located(error: SimulationError, place: Place, op: str) -> SimulationError:

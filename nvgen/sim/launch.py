@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from intrinsics.findings import SimulationError, input_error
+from intrinsics.findings import SimulationError
 from intrinsics.mir import MachineFunction, Module, Sym, Variable
 from intrinsics.modifiers import Space
 from nvgen.launching.launches import Dim3, Statistics, check_shape, kernel_of
@@ -20,7 +20,7 @@ from nvgen.launching.parameters import Argument, Output
 from nvgen.sim.async_ops.engine import Engine
 from nvgen.sim.async_ops.schedule import Schedule
 from nvgen.sim.binding import Binding
-from nvgen.sim.faults import not_simulated
+from nvgen.sim.faults import no_room, not_simulated
 from nvgen.sim.memory.layout import local_layout, names_in_shared, shared_layout
 from nvgen.sim.memory.local import first_addresses
 from nvgen.sim.memory.regions import Memory, Region
@@ -154,12 +154,8 @@ def _allocated(variable: Variable, memory: Memory) -> Region:
             data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
         return memory.allocate(variable.name, variable.size, data)
     except MemoryError:
-        raise input_error(
-            "system/memory",
-            f"there is not enough memory for {variable.name}",
-            got=f"{variable.size:,} bytes",
-            expected="variables that have room in memory, with a flag for each byte",
-        ) from None
+        expected = "variables that have room in memory, with a flag for each byte"
+        raise no_room(variable.name, variable.size, expected) from None
 
 
 def _globals(

@@ -11,14 +11,12 @@ import re
 
 import pytest
 
-from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.catalog import rows
-from intrinsics.findings import errors
-from intrinsics.targets import TARGETS, Ptx
-from isel.verifier.record import verify_records
 from tests.oracle import ptxas
+from tests.oracle.agreement import Reading
+from tests.oracle.verdict_file import Pair
 
-TARGET, PTX = "sm_100a", "9.0"
+PAIR = Pair("sm_100a", "9.0")
 
 # fmt: off
 ACCESSES = {
@@ -59,20 +57,18 @@ STATEMENTS = (
 
 def nvgen_refuses(statement: str) -> bool:
     """Whether nvgen has an error about a statement, which speaks of the address's width."""
-    reading = read_ptx(ptxas.module_text([statement], TARGET, PTX))
-    found = verify_records(reading.module, TARGETS[TARGET], Ptx(*map(int, PTX.split("."))))
-    wrong = errors([*reading.findings, *found])
-    assert all(finding.rule.endswith("/address-width") for finding in wrong), wrong
-    return bool(wrong)
+    rules = Reading.of([statement]).refusals(PAIR).get(0, frozenset())
+    assert all(rule.endswith("/address-width") for rule in rules), rules
+    return bool(rules)
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_nvgen_refuses_the_addresses_that_ptxas_has_no_code_for(statement: str) -> None:
     wide = re.sub(r"\[%[rhc]1", "[%rd1", statement).replace("u32 %r1, %r2", "u64 %rd1, %rd2")
     ptxas.required_ptxas()
-    assert ptxas.assemble(wide, TARGET, PTX) == []
+    assert ptxas.assemble(wide, *PAIR) == []
     assert not nvgen_refuses(wide)
-    assert bool(ptxas.assemble(statement, TARGET, PTX)) == nvgen_refuses(statement)
+    assert bool(ptxas.assemble(statement, *PAIR)) == nvgen_refuses(statement)
 
 
 def test_every_instruction_with_such_an_address_is_asked() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from intrinsics.mir import Form, MachineInstr, Mem, Reg
 from intrinsics.modifiers import SHARED_SPACES
-from intrinsics.row import Completion, Effect, Kind, Row
+from intrinsics.row import Effect, Kind, Row
 
 SHARED = (None, *SHARED_SPACES)
 """State spaces whose addresses may be in shared memory."""
@@ -32,7 +32,7 @@ def synchronises(row: Row) -> bool:
     return (
         row.id.startswith(_SYNCHRONISE)
         or bool(row.effects.effect & Effect.ASYNC_PROXY)
-        or row.effects.completion is not Completion.AT_ISSUE
+        or row.effects.is_asynchronous
     )
 
 

@@ -6,11 +6,10 @@ Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: not
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import MachineInstr, Reg, Special, guard_register
-from intrinsics.row import Completion
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.graph import Graph
 from isel.verifier.function.report import Report
@@ -53,7 +52,7 @@ def _unreached(report: Report, program: Program, logs: list[Log]) -> None:
     done = set[int]().union(*(log.threads for log in logs))
     came = {graph.node_of(index) for index in done}
     there = program.reachable_events()
-    found = {index for index in there if _is_asynchronous(graph.records[index])}
+    found = {index for index in there if graph.records[index].row.effects.is_asynchronous}
     missing = {
         index
         for index in found - done
@@ -119,10 +118,6 @@ def _counted_loops(program: Program) -> set[int]:
     return found
 
 
-def _is_asynchronous(mi: MachineInstr) -> bool:
-    return mi.row.effects.completion is not Completion.AT_ISSUE
-
-
 def _has_made_up_guard(graph: Graph, index: int) -> bool:
     guard = graph.records[index].guard
     return guard is not None and _is_made_up(graph, guard_register(guard))
@@ -153,13 +148,13 @@ def _is_of_grid(special: Special) -> bool:
     return special.name.startswith(("ctaid", "nctaid", "clusterid", "nclusterid"))
 
 
-def stopped(report: Report, records: Iterable[int]) -> None:
+def stopped(report: Report, records: set[int]) -> None:
     """Note records with so many races that the rest were not compared."""
-    for index in sorted(records)[:1]:
+    if records:
         _note(
             report,
             "verify/races",
-            index,
+            min(records),
             "so many accesses race that those behind this one were not compared",
             "a run in which nearly everything races",
         )
