@@ -388,17 +388,14 @@ def _wanted(graph: Graph) -> set[Reg]:
             wanted.update(_guard(mi))
         if mi.form.row.id in STORES and (memory := _memory_of_threads(mi)) is not None:
             stores[memory].append(index)
-    pending = list(wanted)
-    while pending:
-        for index in graph.writers.get(pending.pop(), ()):
-            mi = graph.records[index]
-            read = [*_sources(mi, graph.uses[index])]
-            if mi.form.row.id in _LOADS and (memory := _memory_of_threads(mi)) is not None:
-                read += [reg for store in stores.pop(memory, ()) for reg in graph.uses[store]]
-            fresh = [reg for reg in read if reg not in wanted]
-            wanted.update(fresh)
-            pending += fresh
-    return wanted
+
+    def read(index: int) -> Iterator[Reg]:
+        mi = graph.records[index]
+        yield from _sources(mi, graph.uses[index])
+        if mi.form.row.id in _LOADS and (memory := _memory_of_threads(mi)) is not None:
+            yield from (reg for store in stores.pop(memory, ()) for reg in graph.uses[store])
+
+    return {*graph.behind(wanted, read)}
 
 
 _LOADS = ("ld", "atom", "atom.cas")

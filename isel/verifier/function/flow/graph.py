@@ -7,7 +7,7 @@ postorder, and for each register the records that write it and the nodes that re
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import field
 from functools import cached_property
 from typing import TypeAlias
@@ -109,6 +109,25 @@ class Graph:
         """The records that write a register."""
         return [self.records[index] for index in self.writers.get(reg, ())]
 
+    def behind(
+        self, registers: Iterable[Reg], read: Callable[[int], Iterable[Reg]] | None = None
+    ) -> Iterator[Reg]:
+        """These registers and all that they follow from, back over every record that writes one.
+
+        `read` gives the registers that count of those that a record reads, by default all.
+        """
+        read = read or self.uses.__getitem__
+        pending = list(registers)
+        seen = set(pending)
+        while pending:
+            reg = pending.pop()
+            yield reg
+            for index in self.writers.get(reg, ()):
+                for one in read(index):
+                    if one not in seen:
+                        seen.add(one)
+                        pending.append(one)
+
     def _asked(self, wanted: set[Reg]) -> list[int]:
         """The records in the slice: those that rules read, and what these depend on."""
         return [
@@ -129,14 +148,7 @@ class Graph:
                 wanted.add(guard_register(mi.guard))
             wanted.update(decisive(mi))
         there = set(asked)
-        pending = list(wanted)
-        while pending:
-            for index in self.writers.get(pending.pop(), ()):
-                if index in there:
-                    fresh = [reg for reg in self.uses[index] if reg not in wanted]
-                    wanted.update(fresh)
-                    pending += fresh
-        return wanted
+        return {*self.behind(wanted, lambda index: self.uses[index] if index in there else ())}
 
     def _live(self) -> list[list[Reg]]:
         """For each node, the registers with several writers that are live where it begins."""

@@ -52,19 +52,13 @@ class Independence:
         return self._roots[reg]
 
     def _sources(self, reg: Reg) -> Iterator[object]:
-        seen: set[Reg] = set()
-        pending = [reg]
-        while pending:
-            one = pending.pop()
-            if one in seen:
-                continue
-            seen.add(one)
-            writers = self.walker.flow.graph.writing(one)
+        graph = self.walker.flow.graph
+        for one in graph.behind([reg]):
+            writers = graph.writing(one)
             if len(writers) != 1:
                 yield _CHANGING if writers else ("register", one)
             for mi in writers:
                 yield from _roots_in(mi)
-                pending += mi.uses()
 
     @cached_property
     def _successors(self) -> list[list[int]]:

@@ -125,16 +125,11 @@ def _has_made_up_guard(graph: Graph, index: int) -> bool:
 
 def _is_made_up(graph: Graph, condition: Reg) -> bool:
     """Whether a condition follows from arguments, memory, or the number of the CTA."""
-    seen, work = {condition}, [condition]
-    while work:
-        for index in graph.writers.get(work.pop(), ()):
-            mi = graph.records[index]
-            if mi.row.id.startswith(_LOADS) or any(map(_is_of_grid, _specials(mi))):
-                return True
-            fresh = set(graph.uses[index]) - seen
-            seen |= fresh
-            work += fresh
-    return False
+    return any(
+        mi.row.id.startswith(_LOADS) or any(map(_is_of_grid, _specials(mi)))
+        for reg in graph.behind([condition])
+        for mi in graph.writing(reg)
+    )
 
 
 _LOADS = ("ld", "atom", "clusterlaunchcontrol")
