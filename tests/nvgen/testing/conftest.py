@@ -40,9 +40,11 @@ def project(
 ) -> pytest.Pytester:
     """A project with kernels, the environment of no other project, and no GPU.
 
+    What this process has found once, it keeps: the environment hides a GPU only from new ones.
     pytest-benchmark, where it is installed, warns beside pytest-xdist, and a warning is an error.
     """
     monkeypatch.setenv("PYTEST_ADDOPTS", f"-p no:benchmark {LOADED}")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr("nvgen.testing.devices.gpu", lambda: (0, "no GPU here"))
     pytester.makepyfile(kernels=KERNELS)
     return pytester
