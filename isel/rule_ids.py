@@ -34,7 +34,7 @@ _BESIDE_INSTRUCTIONS = {
     "duplicate-function duplicate-label duplicate-name external-body guard header-order "
     "initial-address no-target no-version not-modelled operands parameters syntax target-option "
     "undeclared unknown-instruction version-unknown",
-    "variable": "constant-memory size",
+    "variable": "constant-memory outside size",
     "verify": "block branches budget calls cluster device-function level opaque races turns "
     "unreached",
     "walkthrough": "block-scale-same block-scale-size block-scale-types columns element first-step "

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from intrinsics.collector import paused_collector
-from intrinsics.findings import Finding, Place, Severity, VerificationError
+from intrinsics.findings import Finding, Severity, VerificationError
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.legality import (
     Demand,
@@ -27,7 +27,6 @@ from intrinsics.legality import (
     subject_of,
     text_of,
 )
-from intrinsics.limits import CONSTANT_BYTES
 from intrinsics.mir import Form, MachineFunction, MachineInstr, Module, Special
 from intrinsics.modifiers import Modifier, ScalarType, Space
 from intrinsics.operand_fit import PlainFit
@@ -37,8 +36,8 @@ from intrinsics.pseudo import unexpanded
 from intrinsics.row import Attribute, Problem, Row
 from intrinsics.special import special_registers
 from intrinsics.targets import TARGETS, Capability, Ptx, Target, spell
-from isel.variables import aligned_offsets
 from isel.verifier.locations import place_of, symbol_spaces
+from isel.verifier.variables import check_variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +323,7 @@ def verify_records(
 
     Source locations are the records'.  Without `hints` only the verdict is computed.
     """
-    found = [*check_target(target, ptx), *_check_sizes(module), *_check_constants(module)]
+    found = [*check_target(target, ptx), *check_variables(module)]
     verifier = RecordVerifier(target, ptx, hints=hints)
     plain_fits = _plain_fits(target, ptx)
     for function in module.functions:
@@ -344,39 +343,3 @@ def verify_records(
                 location = module.locations[mi.loc]
                 found.append(_named(finding, function).at(place_of(location, function.name)))
     return found
-
-
-def _check_sizes(module: Module) -> Iterator[Finding]:
-    """Variables that are not external have a size."""
-    own = [("", v) for v in module.variables]
-    own += [
-        (f.name, v) for f in module.functions for v in f.variables if v.space is not Space.PARAM
-    ]
-    for function, variable in own:
-        if variable.size or variable.external:
-            continue
-        yield Finding(
-            "variable/size",
-            Severity.ERROR,
-            "a variable that is not external has a size",
-            Place(module.source, function=function),
-            got=f".{variable.space.value} {variable.name}[]",
-            expected=f"a number of bytes, or .extern .{variable.space.value} {variable.name}[]",
-            section="PTX ISA, Array Declarations",
-        )
-
-
-def _check_constants(module: Module) -> Iterator[Finding]:
-    """All constant variables of a module lie in one bank, used or not."""
-    own = [v for v in module.variables if v.space is Space.CONST and not v.external]
-    size = aligned_offsets(own)[1] if own else 0
-    if size > CONSTANT_BYTES:
-        yield Finding(
-            "variable/constant-memory",
-            Severity.ERROR,
-            "a module has less constant memory",
-            Place(module.source),
-            got=f"{size} bytes of .const variables",
-            expected=f"at most {CONSTANT_BYTES}, the rest in .global variables",
-            section="PTX ISA, Constant State Space",
-        )

@@ -402,6 +402,41 @@ def test_a_module_has_64_kib_of_constants(variables: str) -> None:
     assert bool(found) is ("too much global constant data" in report(text, "sm_90"))
 
 
+@pytest.mark.parametrize("byte", [0, 15, 16, 1000, -1])
+@pytest.mark.parametrize("variable", ["a", "r", "passed", "result"])
+def test_accesses_to_parameters_of_calls_begin_in_them(variable: str, byte: int) -> None:
+    """They are registers to ptxas, which takes some that begin behind the end, dies of others and
+    does not end with others (13.5); those of kernels are constant memory, behind whose end is more.
+    """
+
+    def place(name: str) -> str:
+        return f"[{name}+{byte}]" if name == variable else f"[{name}+1]"
+
+    text = f"""{HEADER}
+    .func (.param .align 4 .b8 r[16]) f(.param .align 4 .b8 a[16]) {{
+      .reg .b16 %h;
+      ld.param.b8 %h, {place("a")};
+      st.param.b8 {place("r")}, %h;
+      ret;
+    }}
+    .entry k(.param .align 4 .b8 v[16], .param .u64 out) {{
+      .reg .b16 %h;
+      .reg .b64 %d;
+      ld.param.b8 %h, [v+20];
+      {{ .param .align 4 .b8 passed[16];
+        .param .align 4 .b8 result[16];
+        st.param.b8 {place("passed")}, %h;
+        call (result), f, (passed);
+        ld.param.b8 %h, {place("result")}; }}
+      ld.param.b64 %d, [out];
+      st.global.b8 [%d], %h;
+      ret;
+    }}"""
+    rules = [f.rule for f in errors(load("m.ptx", text).findings)]
+    assert rules == ([] if 0 <= byte < 16 else ["variable/outside"])
+    assert rules or ptxas_takes(text)
+
+
 def test_shared_variables_of_a_kernel_count_even_if_nothing_names_them() -> None:
     for top, body in (("", ".shared .b8 s[49153];"), (".shared .b8 s[49153];", "")):
         text = module(top, body)

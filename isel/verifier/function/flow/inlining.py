@@ -24,16 +24,15 @@ from intrinsics.mir import (
     Sym,
     Variable,
 )
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import ScalarType
 from isel.verifier.function.flow.callees import Callees, callee
+from isel.verifier.variables import PARAMETER_SPACES, parameter_access
 
 _MOST = 100_000
 """The most records of a kernel with its callees; nothing is inlined into a larger one."""
 
 _DEEPEST = 16
 """The deepest nesting of inlined calls."""
-
-_PARAMS = (Space.PARAM, Space.PARAM_FUNC)
 
 
 _GO = catalog.form("bra")
@@ -153,7 +152,7 @@ class _Inlining:
         inner = _Body(target, prefix, f"{prefix}end", params, path, registers, labels)
         self.regs.classes += target.regs.classes
         self.regs.names += target.regs.names
-        self.variables += [v for v in target.variables if v.space not in _PARAMS]
+        self.variables += [v for v in target.variables if v.space not in PARAMETER_SPACES]
         self._take_in(inner)
         self.blocks.append(Block(inner.end))
 
@@ -191,24 +190,22 @@ def _given(call: MachineInstr) -> list[str]:
 
 def _parameter(body: _Body, mi: MachineInstr) -> tuple[str, int] | None:
     """The parameter that a record loads or stores, as the kernel calls it, and the byte in it."""
-    address = mi.get("a")
-    if not (_is_access(mi) and isinstance(address, Mem) and isinstance(address.base, Sym)):
+    accessed = parameter_access(mi)
+    if accessed is None:
         return None
-    name, offset = address.base.name, address.base.offset + address.offset
+    name, offset = accessed
     if name in body.params:
         return body.params[name], offset
     return (body.prefix + name, offset) if name in body.passed else None
-
-
-def _is_access(mi: MachineInstr) -> bool:
-    return mi.row.id in ("ld", "st") and mi.form.attributes.get("space") in _PARAMS
 
 
 def _takes_address(function: MachineFunction) -> bool:
     """Whether it does more with its parameters than to load and store them by name."""
     names = {p.name for p in (*function.params, *function.results)}
     return any(
-        not _is_access(mi) and _name(op) in names for mi in function.instructions() for op in mi.ops
+        parameter_access(mi) is None and _name(op) in names
+        for mi in function.instructions()
+        for op in mi.ops
     )
 
 
