@@ -7,7 +7,8 @@ named after.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from asmprinter.mir.tokens import END, BadTextError, Token, Tokens, integer
 from asmprinter.ptx.reading.initialisers import LARGEST_INITIAL
@@ -27,6 +28,8 @@ from intrinsics.mir import (
 )
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
+
+Named = TypeVar("Named")
 
 GENERIC = "generic"
 """The space of a pointer that says none."""
@@ -53,11 +56,7 @@ _CLASSES = {cls.value: cls for cls in ScalarType}
 
 def target(tokens: Tokens) -> Target:
     """A target's name."""
-    token = tokens.next
-    found = TARGETS.get(tokens.take("word"))
-    if found is None:
-        raise BadTextError(f"unknown target '{token.shown}'", token, "one of `nvgen targets`")
-    return found
+    return _one_of(TARGETS, tokens, "unknown target", "one of `nvgen targets`")
 
 
 def options(tokens: Tokens) -> Iterator[str]:
@@ -79,10 +78,15 @@ def version(tokens: Tokens) -> Ptx:
 
 def register_class(tokens: Tokens) -> ScalarType:
     """A register class, or the type of a parameter."""
+    return _one_of(_CLASSES, tokens, "no register class", "b32, b64, pred, f32, …")
+
+
+def _one_of(known: Mapping[str, Named], tokens: Tokens, problem: str, expected: str) -> Named:
+    """What the next word names."""
     token = tokens.next
-    found = _CLASSES.get(tokens.take("word"))
+    found = known.get(tokens.take("word"))
     if found is None:
-        raise BadTextError(f"no register class '{token.shown}'", token, "b32, b64, pred, f32, …")
+        raise BadTextError(f"{problem} '{token.shown}'", token, expected)
     return found
 
 

@@ -24,13 +24,14 @@ from intrinsics import modifiers
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.builder.kernel import KernelBuilder
 from nvgen.built import Kernel
+from nvgen.calling.argument_types import default_text
 from nvgen.instructions import methods
 from nvgen.instructions.base import BuilderBase, NumberVerb
 from nvgen.instructions.calls import function_of
 from nvgen.instructions.methods import Verbs
 from nvgen.instructions.roles import SpecialRegister
 from nvgen.instructions.table import CHAPTERS, NAMED, others
-from nvgen.instructions.verb import Parameter, Verb, shown
+from nvgen.instructions.verb import Parameter, Verb
 from nvgen.values.number_types import is_float
 from nvgen.values.numbers import Float
 
@@ -272,7 +273,7 @@ def _parameter(one: inspect.Parameter) -> str:
     text = "*" * (one.kind is one.VAR_POSITIONAL) + one.name
     if one.annotation is not one.empty:
         text += f": {one.annotation}"
-    return text if one.default is one.empty else f"{text} = {shown(one.default)}"
+    return text if one.default is one.empty else f"{text} = {default_text(one.default)}"
 
 
 def _code(lines: Iterable[str]) -> Iterator[str]:
@@ -364,7 +365,7 @@ def _stubbed_parameter(verb: Verb, one: Parameter) -> str:
     type_ = "Shuffled" if one.name == verb.like and one.type != "Pointer" else one.type
     if one.default is one.python().empty:
         return f"{one.name}: {type_}"
-    return f"{one.name}: {type_} = {shown(one.default)}"
+    return f"{one.name}: {type_} = {default_text(one.default)}"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Operations on tiles: multiplies into every kind of D, rings, tensor memory, scale factors.
 
 Layer: nvgen.builder.  D in tensor memory is tcgen05.mma's (`tensor_memory`), D in registers of a
-warpgroup wgmma.mma_async's, D in those of warps mma.sync's (`warpgroup_tile`,
-`warp_tile`), D of
+warpgroup wgmma.mma_async's, D in those of warps mma.sync's (`warpgroup_tile`, `warp_tile`), D of
 `accumulator` the target's (`portable`).  Each carries its operations: `d.multiply(a, b)`; the verbs
 here are the primitive's names.
 """

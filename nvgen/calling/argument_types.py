@@ -120,6 +120,11 @@ def words_of(annotation: str, hint: object = None) -> str:
     return " or ".join(_word(part) for part in parts)
 
 
+def default_text(value: object) -> str:
+    """A default as a signature has it."""
+    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
+
+
 def _word(part: str) -> str:
     if part.startswith("tuple["):
         return f"a tuple: ({part[6:-1]})"

@@ -29,9 +29,8 @@ _PACKAGES = tuple(
     if file is not None
     for folder in (Path(file).parent, Path(file).resolve().parent)  # an environment may be a link
 )
-_CONTEXTS = (
-    os.sep + "contextlib.py"
-)  # between a `with` of the user's and what nvgen does at its end
+_CONTEXTS = os.sep + "contextlib.py"
+"""What stands between a `with` of the user's and what nvgen does at its end."""
 
 Stack = tuple[CodeType, ...]
 """The functions that are being called, the outermost first."""
@@ -109,9 +108,6 @@ def place_of_caller() -> Place:
 
 
 def stack_level() -> int:
-    """The `stacklevel` with which `warnings.warn` names the user's innermost line.
-
-    It is the `stacklevel` with which `warnings.warn` names the user's line.
-    """
+    """The `stacklevel` with which `warnings.warn` names the user's innermost line."""
     frames = list(_frames())[1:]
     return next((at for at, frame in enumerate(frames, 1) if not _is_ours(frame)), len(frames))

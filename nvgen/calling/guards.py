@@ -14,12 +14,11 @@ import os
 import types
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from enum import Enum
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from intrinsics.findings import NOWHERE, InputError, NvgenError
-from nvgen.calling.argument_types import Closed, closed_types, fits, hints, words_of
+from nvgen.calling.argument_types import Closed, closed_types, default_text, fits, hints, words_of
 from nvgen.calling.callers import is_file_of_ours, place_of_caller
 from nvgen.calling.refusals import described, refuse
 from nvgen.calling.tracebacks import inner_cause, without_ours
@@ -262,12 +261,8 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
         if one.kind is one.KEYWORD_ONLY and not is_named:
             yield "*"
         is_named = is_named or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL)
-        default = "" if one.default is one.empty else f"={_shown(one.default)}"
+        default = "" if one.default is one.empty else f"={default_text(one.default)}"
         yield ("*" if one.kind is one.VAR_POSITIONAL else "") + one.name + default
-
-
-def _shown(value: object) -> str:
-    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
 
 
 def spelled(function: Callable[..., object], of: object) -> str:

@@ -12,7 +12,6 @@ import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from enum import Enum
 from functools import cached_property
 from numbers import Integral
 from types import NoneType
@@ -357,8 +356,3 @@ def _result_type(part: Argument, *, alone: bool) -> str:
     if part.type.startswith("p"):
         return "Pointer"
     return "Float" if part.type == "float" and alone else "Int"
-
-
-def shown(value: object) -> str:
-    """A default as a stub writes it."""
-    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)

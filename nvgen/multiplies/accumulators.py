@@ -190,6 +190,15 @@ class Multiply:
         return [name for name, owner in owners.items() if owner is not self.builder]
 
 
+def one_kernel(section: str, hint: str = "") -> Requirement[Multiply]:
+    """The requirement that the matrices are of the kernel that multiplies them."""
+    return Requirement(
+        "kernel", "a tile belongs to another kernel", lambda r: not r.strangers,
+        lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
+        "tiles of the builder that multiplies them", section, hint,
+    )  # fmt: skip
+
+
 def no_option(text: str, section: str) -> Requirement[Multiply]:
     """The requirement that no option is given that another kind of multiply has."""
     return Requirement(

@@ -17,7 +17,7 @@ from intrinsics.targets import TargetSet, spell
 from nvgen.calling.refusals import Requirement
 from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import RegisterTile
-from nvgen.multiplies.accumulators import Multiply, no_option
+from nvgen.multiplies.accumulators import Multiply, no_option, one_kernel
 from nvgen.shared_memory.tiles import PLAIN_SPAN, SharedTile
 from nvgen.values.vectors import Vector
 
@@ -137,9 +137,7 @@ def _has_step(r: RegisterRequest) -> bool:
 
 
 REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
-    Requirement("kernel", "a tile belongs to another kernel", lambda r: not r.strangers,
-        lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
-        "tiles of the builder that multiplies them", "{r.by.shapes}"),
+    one_kernel("{r.by.shapes}"),
     Requirement("target", "{r.by.lacking}",
         lambda r: r.builder.target is None or r.builder.target in r.targets,
         lambda r: f"{r.a.dtype.value} on {r.builder.target}" * r.is_typed

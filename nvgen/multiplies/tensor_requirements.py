@@ -25,7 +25,7 @@ from intrinsics.row import Problem
 from intrinsics.targets import Feature, spell, with_feature
 from nvgen.calling.refusals import Requirement, described, unmet
 from nvgen.instructions.roles import ExecutionScope
-from nvgen.multiplies.accumulators import SHIFTS
+from nvgen.multiplies.accumulators import SHIFTS, one_kernel
 from nvgen.multiplies.tensor_gemm import TensorRequest
 from nvgen.multiplies.tensor_tiles import LeftTile
 from nvgen.shared_memory.tiles import PLAIN_SPAN, SharedTile, fitting_swizzle
@@ -108,7 +108,7 @@ def _major(tile: SharedTile) -> str:
 
 _SCALING = with_feature(Feature.HAS_SCALE_INPUT_ACCUMULATOR)
 _K96_TARGETS = with_feature(Feature.HAS_TCGEN05_K96)
-_MMA = "tcgen05.mma"
+_MMA, _SHAPES = "tcgen05.mma", "Matrix Shape (Table 39)"
 _KEEPS = (CollectorA.FILL, CollectorA.USE)
 
 
@@ -177,10 +177,7 @@ def _k96(r: TensorRequest) -> bool:
 # ---- the table -----------------------------------------------------------------------------------
 
 REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
-    Requirement("kernel", "a tile belongs to another kernel", lambda r: not r.strangers,
-        lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
-        "tiles of the builder that multiplies them",
-        hint="shared_tile(…), tile(…) and the rest of one KernelBuilder"),
+    one_kernel(_SHAPES, hint="shared_tile(…), tile(…) and the rest of one KernelBuilder"),
     Requirement("target", "the target has no multiplies into tensor memory",
         lambda r: r.builder.target is None or r.builder.target in _WITH_TENSOR_MEMORY,
         "{r.builder.target}", lambda r: spell(_WITH_TENSOR_MEMORY), "tcgen05.mma",

@@ -19,7 +19,7 @@ from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import Requirement, check, described, function_of, refuse
 from nvgen.fragments.fragment import Fragment, element_of_a
 from nvgen.instructions.roles import WARPGROUP, WARPGROUP_WARPS, ExecutionScope, check_scope
-from nvgen.multiplies.accumulators import HeldAccumulator, Multiply, no_option
+from nvgen.multiplies.accumulators import HeldAccumulator, Multiply, no_option, one_kernel
 from nvgen.multiplies.tensor_memory import Commits, TensorTile, columns_known_later
 from nvgen.multiplies.tensor_tiles import OperandTile, by_warpgroup
 from nvgen.shared_memory.protocols import Protocols
@@ -33,9 +33,7 @@ _SECTION = TensorTile.instruction
 _MADE = "D in tensor memory is made by all threads"
 
 REQUIREMENTS: tuple[Requirement[Multiply], ...] = (
-    Requirement("kernel", "a tile belongs to another kernel", lambda r: not r.strangers,
-        lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
-        "tiles of the builder that multiplies them", _SECTION),
+    one_kernel(_SECTION),
     Requirement("scope", "D of a warpgroup is multiplied by all its threads",
         lambda r: by_warpgroup(r.builder), "{r.builder.scope.value}, of {r.builder.threads}",
         "inside `b.if_warpgroup(…)`, or all threads of a CTA of 128", _SECTION),

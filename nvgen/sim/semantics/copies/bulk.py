@@ -121,8 +121,19 @@ def _inside(size: int, left: int, right: int) -> Flags:
 
 def to_cluster(c: Compiler, mi: MachineInstr) -> Step:
     """Issue copies from the own shared memory to that of another CTA of the cluster."""
-    source = stretch_maker(c, mi, "src", Space.SHARED_CTA, _NAME)
-    target = stretch_maker(c, mi, "dst", Space.SHARED_CLUSTER, _NAME)
+    return issued_to_cluster(c, mi, _NAME, "to", Copy)
+
+
+Effect = Callable[[Stretch, Stretch, int], Callable[[], None]]
+"""What an operation does, by its source, its target and the mbarrier that it completes on."""
+
+
+def issued_to_cluster(c: Compiler, mi: MachineInstr, what: str, way: str, effect: Effect) -> Step:
+    """Issue what reads the own shared memory, and writes that of another CTA of the cluster and
+    completes on an mbarrier there.
+    """
+    source = stretch_maker(c, mi, "src", Space.SHARED_CTA, what)
+    target = stretch_maker(c, mi, "dst", Space.SHARED_CLUSTER, what)
     signal = signal_maker(c, mi, Space.SHARED_CLUSTER)
     place = c.place(mi)
 
@@ -132,12 +143,12 @@ def to_cluster(c: Compiler, mi: MachineInstr) -> Step:
             first = target(warp, lane)
             if first.cta is cta:
                 raise to_itself(mi)
-            copy = Copy(source(warp, lane), first, signal(warp, lane, first.cta))
+            made = effect(source(warp, lane), first, signal(warp, lane, first.cta))
             if not first.size:
                 continue
             thread = (cta.number, warp.number, lane)
-            name = f"{_NAME} to CTA {first.cta.number}"
-            cta.machine.engine.issue(AsyncOp(name, thread, "tma", copy, place))
+            name = f"{what} {way} CTA {first.cta.number}"
+            cta.machine.engine.issue(AsyncOp(name, thread, "tma", made, place))
         cta.machine.changed()
         return None
 

@@ -7,11 +7,12 @@ is least and greatest, as red has it.  PTX ISA, cp.reduce.async.bulk.
 
 from __future__ import annotations
 
+import functools
+
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import NoFtz, ScalarType, Space
-from nvgen.sim.actors.operation import AsyncOp
-from nvgen.sim.semantics.copies.bulk import Store, issuer, signal_maker, stretch_maker, to_itself
+from nvgen.sim.semantics.copies.bulk import Store, issued_to_cluster, issuer, stretch_maker
 from nvgen.sim.semantics.copies.bulk_memory import Stretch, count_bytes
 from nvgen.sim.semantics.memory.atomic import Combine, combination
 from nvgen.sim.threads.compile import Compiler, Maker
@@ -22,29 +23,9 @@ _NAME = "bulk reduction"
 
 def to_cluster(c: Compiler, mi: MachineInstr) -> Step:
     """Issue reductions of another CTA's shared memory with the own one's bytes."""
-    source = stretch_maker(c, mi, "src", Space.SHARED_CTA, _NAME)
-    target = stretch_maker(c, mi, "dst", Space.SHARED_CLUSTER, _NAME)
-    signal = signal_maker(c, mi, Space.SHARED_CLUSTER)
     size, combine = _element(mi)
-    place = c.place(mi)
-
-    def run(strand: Strand) -> Outcome:
-        warp, cta = strand.warp, strand.warp.cta
-        for lane in lane_numbers(strand.mask):
-            first = target(warp, lane)
-            if first.cta is cta:
-                raise to_itself(mi)
-            offset = signal(warp, lane, first.cta)
-            effect = _Reduction(source(warp, lane), first, offset, size, combine)
-            if not first.size:
-                continue
-            thread = (cta.number, warp.number, lane)
-            name = f"{_NAME} in CTA {first.cta.number}"
-            cta.machine.engine.issue(AsyncOp(name, thread, "tma", effect, place))
-        cta.machine.changed()
-        return None
-
-    return run
+    effect = functools.partial(_Reduction, size=size, combine=combine)
+    return issued_to_cluster(c, mi, _NAME, "in", effect)
 
 
 def _element(mi: MachineInstr) -> tuple[int, Combine]:
