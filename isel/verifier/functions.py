@@ -186,12 +186,13 @@ def _shapes_of(block: tuple[int, ...], analysis: Analysis) -> list[tuple[int, ..
     """The shapes that a largest block may have.
 
     `.maxntid` bounds the number of threads, in any shape: one that it gives along x alone may be a
-    row of warps for a kernel that reads other dimensions.
+    row of warps, or one warp several rows, for a kernel that reads other dimensions.
     """
     threads = math.prod(block)
     if block[0] != threads or threads % LANES or not _reads_dimensions(analysis.graph.records):
         return [block]
-    return [block, (LANES, threads // LANES, 1)]
+    row = LANES if threads > LANES else LANES // 4
+    return [block, (row, threads // row, 1)]
 
 
 def _reads_dimensions(records: list[MachineInstr]) -> bool:

@@ -7,6 +7,8 @@ reconverge; nodes in between are executed by a part of it.
 
 from __future__ import annotations
 
+import itertools
+
 from intrinsics.lazy_dataclass import dataclass
 from isel.control_flow import nodes_of, post_dominators, reach
 from isel.verifier.function.flow.values import Spread
@@ -85,36 +87,50 @@ def threads_of(flow: WarpFlow) -> list[Threads]:
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """A way out of a branch to which all threads of a warp come, that some of them take.
+    """A way out of a branch that some threads of a warp take, while others certainly do not.
 
     `start` is where these go on, `nodes` are those where they are without the others; `condition`
-    sends the others to `elsewhere`.
+    sends the others to `elsewhere`.  `perhaps`: an unknown part of the warp comes to the branch, in
+    which there may be no others.
     """
 
     start: int
     nodes: frozenset[int]
     condition: Lanes | Leader
     elsewhere: int
+    perhaps: bool
 
 
 def partings(flow: WarpFlow, threads: list[Threads]) -> list[Parting]:
-    """Nodes where threads of a warp diverge for certain; `threads` are those of each node."""
-    whole, successors = Threads(flow.warp.lanes), flow.successors()
-    certain = []
-    for n in flow.reached():
-        edges = flow.edges[n]
-        known = [e.condition for e in edges if isinstance(e.condition, (Lanes, Leader))]
-        if len(known) == len(edges) == 2 and threads[n] == whole:
-            certain.append((n, known))
-    after = post_dominators(successors) if certain else []
+    """Where threads of a warp diverge; `threads` are those of each node.
+
+    Those come first that not only a part of the warp comes to.
+    """
+    successors = flow.successors()
+    there = [(n, ways) for n in flow.reached() if not threads[n].one and (ways := _ways(flow, n))]
+    after = post_dominators(successors) if there else []
     found = []
-    for split, conditions in certain:
+    for split, ways in there:
         joins = meetings(after, split, end=len(flow.edges))
         sides = [reach(successors, [to], joins) for to in successors[split]]
-        for mine, other in ((0, 1), (1, 0)):
-            alone = frozenset(sides[mine] - sides[other])
-            start, elsewhere = successors[split][mine], successors[split][other]
-            found.append(Parting(start, alone, conditions[other], elsewhere))
+        for mine, condition in ways:
+            alone = frozenset(sides[mine] - sides[1 - mine])
+            start, elsewhere = successors[split][mine], successors[split][1 - mine]
+            found.append(Parting(start, alone, condition, elsewhere, threads[split].part))
+    return sorted(found, key=lambda parting: parting.perhaps)
+
+
+def _ways(flow: WarpFlow, split: int) -> list[tuple[int, Lanes | Leader]]:
+    """The edges of a branch that not all threads take which come to it, by number, each with the
+    condition under which others take the other edge.
+    """
+    found: list[tuple[int, Lanes | Leader]] = []
+    for mine, other in itertools.permutations(range(len(flow.edges[split])), 2):
+        match flow.edges[split][mine].condition, flow.edges[split][other].condition:
+            case Lanes() | Leader(), (Lanes() | Leader() as condition):
+                found.append((mine, condition))
+            case Assumed(lanes=lanes), _ if refused := flow.lanes[split] & ~lanes:
+                found.append((mine, Lanes(refused)))
     return found
 
 

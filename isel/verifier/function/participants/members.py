@@ -70,16 +70,16 @@ def _check_warp(
 ) -> None:
     """Check the masked records of one warp, by node."""
     reached = [(node, nodes[node]) for node in flow.reached() if node in nodes]
-    whole = Threads(flow.warp.lanes)
-    parted = partings(flow, threads) if any(threads[n] != whole for n, _ in reached) else []
+    is_whole = {node: threads[node].count == flow.warp.lanes.bit_count() for node, _ in reached}
+    parted = [] if all(is_whole.values()) else partings(flow, threads)
     for node, indices in reached:
         mine = [parting for parting in parted if node in parting.nodes]
         for index in indices:
             mask = _mask(flow, report.record(index))
             if mask is None or report.record(index).guard is not None:
                 continue
-            if threads[node] == whole:
-                _report_no_member(report, flow, index, whole.lanes & ~mask)
+            if is_whole[node]:
+                _report_no_member(report, flow, index, flow.warp.lanes & ~mask)
             elif mine:
                 _report_elsewhere(report, flow, mine, index, threads[node], mask)
             _report_no_source(report, flow, mine, index, threads[node], mask)
@@ -104,7 +104,7 @@ def _report_no_source(
 ) -> None:
     """Report a shuffle whose results are undefined in all threads that execute it."""
     mi, readers = report.record(index), here.lanes & mask
-    if mi.row.id != "shfl.sync" or here.count != here.lanes.bit_count() or here.perhaps:
+    if mi.row.id != "shfl.sync" or here.count != here.lanes.bit_count():
         return
     if (ELSEWHERE.id.format(op=mi.row.head), index) in report.findings:
         return
@@ -147,7 +147,9 @@ def _report_elsewhere(
         there = _halts(report, flow, parting.elsewhere)
         if there and all(_waits_for(report, flow, halt, index, here, mask) for halt in there):
             got = f"warp {flow.warp.number}: {here} here, and others of the mask {mask:#010x}"
-            report.add(ELSEWHERE, index, got=f"{got} come to {report.line(min(there))}")
+            severity = Severity.REVIEW if parting.perhaps else None
+            got = f"{got} come to {report.line(min(there))}"
+            report.add(ELSEWHERE, index, got=got, severity=severity)
             return
 
 

@@ -130,6 +130,21 @@ def test_what_every_shape_has_is_found() -> None:
     assert (race.rule, race.severity) == ("shared/race", Severity.REVIEW)
 
 
+MASK_OF_ROW = """\
+    mov.u32 %r1, %tid.y;
+    shl.b32 %r2, %r1, 3;
+    shl.b32 %r3, 255, %r2;
+    bar.warp.sync %r3;"""
+"""Rows of eight threads, each of which meets by itself."""
+
+
+def test_a_warp_may_be_of_several_rows() -> None:
+    assert said(kernel(MASK_OF_ROW, directives=".reqntid 8, 4")) == []
+    assert said(kernel(MASK_OF_ROW, directives=".maxntid 32")) == []
+    (found,) = said(kernel(MASK_OF_ROW, directives=".reqntid 32"))
+    assert (found.rule, found.severity) == ("bar.warp.sync/no-member", Severity.ERROR)
+
+
 def test_one_dimension_for_a_kernel_of_more_is_told() -> None:
     for block, told in (((128, 1, 1), 1), ((32, 4, 1), 0)):
         module = read_ptx(of_rows(""), "k.ptx").module

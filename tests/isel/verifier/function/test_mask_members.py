@@ -173,6 +173,52 @@ def test_a_block_has_no_such_lanes():
     assert warnings(shuffled("bfly 16, 31"), ".reqntid 48") == ["shfl/no-source"]  # warp 1
 
 
+# ---- branches in branches ------------------------------------------------------------------------
+
+
+def _within(condition: str, then: str, behind: str) -> str:
+    """A branch on %p4, in which there is another one, and what all threads come to."""
+    return f"{condition} @!%p4 bra OUT; {then} OUT: {behind}"
+
+
+BOTH_MEET = f"bar.warp.sync {ALL}; {MEET}"
+SOME_WARPS = "shr.u32 %r4, %r1, 5; setp.lt.u32 %p4, %r4, %r2;"
+SOME_THREADS = "setp.lt.u32 %p4, %r1, %r2;"
+FEW = f"{SOME_WARPS} setp.lt.u32 %p5, %r0, 16; and.pred %p1, %p4, %p5;"
+HALF_SUMS = {
+    "of all": (_if(SIXTEEN, f"{SUM} {ALL};"), True),
+    "of the half": (_if(SIXTEEN, f"{SUM} {HALF};"), False),
+    "by both halves": (_if(SIXTEEN, f"{SUM} {ALL};", f"{SUM} {ALL};"), False),
+}
+
+
+@each("name", HALF_SUMS)
+def test_lanes_part_within_another_branch(name: str):
+    """Whether whole warps come is not known; of a part of one nobody else may have come."""
+    body, is_wrong = HALF_SUMS[name]
+    found = ["shfl/threads-elsewhere"] if is_wrong else []
+    assert _rules(_within(SOME_WARPS, body, BOTH_MEET)) == found
+    reviews = said(_kernel(_within(SOME_THREADS, body, BOTH_MEET)))
+    assert [(f.rule, f.severity) for f in reviews] == [(r, Severity.REVIEW) for r in found]
+
+
+def test_a_warp_and_lanes_of_it_in_one_condition():
+    assert _rules(_if(FEW, f"{SUM} {ALL};", behind=BOTH_MEET)) == ["shfl/threads-elsewhere"]
+    assert _rules(_if(FEW, f"{SUM} {HALF};", behind=BOTH_MEET)) == []
+
+
+def test_a_shuffle_within_another_branch_that_reads_from_nobody():
+    gone, there = (_if(SIXTEEN, shuffled(how)) for how in ("down 16, 31", "down 8, 31"))
+    assert warnings(_within(SOME_WARPS, gone, "")) == ["shfl/no-source"]
+    assert warnings(_within(SOME_WARPS, there, "")) == []
+    assert warnings(_within(SOME_THREADS, gone, "")) == []  # these may be a part of the half
+
+
+def test_a_mask_within_a_branch_names_whoever_comes():
+    assert _rules(_within(SOME_WARPS, f"{SUM} {HALF};", MEET)) == ["shfl/no-member"]
+    assert _rules(_within(SOME_WARPS, f"{SUM} {ALL};", MEET)) == []
+
+
 def test_the_finding_says_where_the_others_are():
     text = _kernel(_if(ONE, f"{SUM} {ALL};", behind=f"\n{MEET}"))
     (found,) = said(text)
