@@ -58,7 +58,7 @@ def each(
             chosen = [item for item in named() if not wanted or wanted in item[0]]
             if turns > 1 and not wanted:
                 days = turns * seldom(request.node)
-                chosen = todays(request.config, chosen, days, f"{test.__module__}.{test.__name__}")
+                chosen = todays(request, chosen, days, f"{test.__module__}.{test.__name__}")
             outcome = _Outcome(xfail or {})
             needed = {"request": request} if "request" in known else {}
             for name, case in chosen[part_of_cases::parts]:

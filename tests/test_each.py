@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.each import each
-from tests.turns import DAILY, has_turn, leave_out
+from tests.turns import DAILY, has_turn, leave_out, todays
 
 
 def config(
@@ -16,7 +16,7 @@ def config(
 ):
     """As much of pytest's configuration as is asked for."""
     option = SimpleNamespace(day=day, live=live, daily=daily, nvgen_device=device)
-    return SimpleNamespace(option=option, getoption={"case": case}.get)
+    return SimpleNamespace(option=option, getoption={"case": case}.get, stash={})
 
 
 def run(test, **options) -> None:
@@ -26,7 +26,7 @@ def run(test, **options) -> None:
 def request(*, seldom: int = 0, **options) -> SimpleNamespace:
     """What pytest tells a test."""
     mark = SimpleNamespace(args=(seldom,)) if seldom else None
-    node = SimpleNamespace(get_closest_marker={"seldom": mark}.get)
+    node = SimpleNamespace(nodeid="f.py::test[a]", get_closest_marker={"seldom": mark}.get)
     return SimpleNamespace(config=config(**options), node=node)
 
 
@@ -110,19 +110,19 @@ NAMES = [f"case {n}" for n in range(300)]
 
 
 def test_every_case_has_its_turn_once_in_as_many_days() -> None:
-    days = [[name for name in NAMES if has_turn(config(day), name, 3)] for day in range(3)]
+    days = [[name for name in NAMES if has_turn(request(day=day), name, 3)] for day in range(3)]
     assert sorted(itertools.chain.from_iterable(days)) == sorted(NAMES)
     assert all(70 < len(names) < 130 for names in days)
 
 
 def test_all_have_their_turn_when_all_are_asked_for_and_on_a_gpu() -> None:
-    assert all(has_turn(config(live=True), name, 3) for name in NAMES)
-    assert all(has_turn(config(device="cuda"), name, 3) for name in NAMES)
+    assert all(has_turn(request(live=True), name, 3) for name in NAMES)
+    assert all(has_turn(request(device="cuda"), name, 3) for name in NAMES)
 
 
 def test_what_runs_on_every_day_is_what_takes_no_turns() -> None:
-    assert not any(has_turn(config(daily=True), name, 3) for name in NAMES)
-    assert all(has_turn(config(daily=True), name, 1) for name in NAMES)
+    assert not any(has_turn(request(daily=True), name, 3) for name in NAMES)
+    assert all(has_turn(request(daily=True), name, 1) for name in NAMES)
     taking_turns = [item(f"f.py::test{name}") for name in ("[a]", "[b]", "_c", "_d")]
     always = [item("f.py::test_e", own=False), item("f.py::test_one[a]", 8)]
     assert kept(taking_turns + always, 0, daily=True) == ["f.py::test_e", "f.py::test_one[a]"]
@@ -140,11 +140,15 @@ def item(nodeid: str, turns: int = 3, *, own: bool = True, seldom: int = 0) -> S
 
 def kept(items: list[SimpleNamespace], day: int, **options) -> list[str]:
     """Which of the tests run on a day."""
-    hook = SimpleNamespace(pytest_deselected=lambda items: None)
-    items = list(items)
-    settings = config(day, **options)
-    leave_out(SimpleNamespace(option=settings.option, args=["tests"], hook=hook, stash={}), items)
+    items, settings = list(items), config(day, **options)
+    settings.args, settings.hook = ["tests"], deselecting()
+    leave_out(settings, items)
     return [item.nodeid for item in items]
+
+
+def deselecting() -> SimpleNamespace:
+    """pytest's hooks, which are told what is left out."""
+    return SimpleNamespace(pytest_deselected=lambda items: None)
 
 
 def test_the_cases_of_a_function_run_on_one_day_in_twice_as_many_as_they_have_turns() -> None:
@@ -197,6 +201,21 @@ def test_cases_of_each_that_run_seldom_do_so_on_one_day_of_as_many() -> None:
     assert sorted(ran) == list(range(60))
 
 
+@pytest.mark.parametrize("turns", [2, 3, 4, 6])
+def test_in_a_test_that_takes_turns_every_case_of_a_list_has_its_turn(turns: int) -> None:
+    """The test runs on one day in six."""
+    names, ran = [f"case {n}" for n in range(12)], []
+    items = [item(f"f.py::test[{case}]") for case in "abc"]
+    for day in range(1000, 1000 + 6 * turns):
+        settings = request(day=day)
+        settings.config.args, settings.config.hook = ["tests"], deselecting()
+        leave_out(settings.config, here := list(items))
+        if "f.py::test[a]" in [one.nodeid for one in here]:
+            ran.append(todays(settings, names, turns, "names"))
+    assert len(ran) == turns
+    assert sorted(itertools.chain(*ran)) == sorted(names)
+
+
 def test_of_a_short_list_one_case_runs_on_every_day() -> None:
     ran = []
 
@@ -222,4 +241,4 @@ def test_what_runs_on_every_day_is_known() -> None:
         items.append(SimpleNamespace(nodeid=f"f.py::{name}", own_markers=[], function=function))
     stash: dict[object, object] = {}
     leave_out(SimpleNamespace(option=config().option, args=["f.py::test[a]"], stash=stash), items)
-    assert stash == {DAILY: {"g.py::test[a]", "f.py::all"}}
+    assert stash[DAILY] == {"g.py::test[a]", "f.py::all"}

@@ -15,7 +15,7 @@
     examples(200)            a property of 200 drawn examples with --live, of a tenth of them else
 
 In twice as many days as a list has turns, every case runs; where `seldom(3)` is, in three times as
-many.
+many.  A list within a test that takes turns itself counts the test's turns in place of days.
 On a GPU all cases run: it is not here often.
 """
 
@@ -36,6 +36,9 @@ DAILY = pytest.StashKey[frozenset[str]]()
 
 EVERY_OTHER = 2
 """Of so many of its turns a case takes one where nothing else is said."""
+
+TURNS = pytest.StashKey[Mapping[str, "Turn"]]()
+"""Where it keeps the turns of the tests that take turns, by their ids."""
 
 _SETTLED: list[pytest.Config] = []
 """The run's configuration: decorators and cached lists have no other way to it."""
@@ -58,8 +61,8 @@ def configure(config: pytest.Config) -> None:
 
 
 def is_todays(name: str, of: int) -> bool:
-    """`has_turn`, where the configuration is not at hand."""
-    return has_turn(_SETTLED[0], name, of)
+    """`has_turn` of a list that several tests share, none of which takes turns itself."""
+    return _all_run(_SETTLED[0]) or _turn_of(name, of).is_on(_SETTLED[0])
 
 
 def examples(count: int) -> settings:
@@ -79,17 +82,29 @@ def examples(count: int) -> settings:
     )
 
 
-def has_turn(config: pytest.Config, name: str, of: int) -> bool:
-    """Whether the case called `name`, of a list that takes `of` turns, is to run."""
-    return _all_run(config) or Turn(zlib.crc32(name.encode()), of).is_on(config)
+def has_turn(request: pytest.FixtureRequest, name: str, of: int) -> bool:
+    """Whether the case called `name`, of a test's list that takes `of` turns, is to run."""
+    config = request.config
+    return _all_run(config) or _turn_of(name, of).is_on(config, _rounds(request))
 
 
-def todays(config: pytest.Config, cases: Sequence[Case], days: int, name: str) -> list[Case]:
-    """Those of the list called `name` that run today, each of them once in `days`; one at least."""
+def todays(
+    request: pytest.FixtureRequest, cases: Sequence[Case], days: int, name: str
+) -> list[Case]:
+    """Those of a test's list called `name` that run today, each once in `days`; one at least."""
+    config = request.config
     if _all_run(config):
         return [*cases]
-    days, start = min(days, len(cases)), zlib.crc32(name.encode())
-    return [case for at, case in enumerate(cases) if Turn(at, days, 1, start).is_on(config)]
+    days, start, now = min(days, len(cases)), zlib.crc32(name.encode()), _rounds(request)
+    return [case for at, case in enumerate(cases) if Turn(at, days, 1, start).is_on(config, now)]
+
+
+def _rounds(request: pytest.FixtureRequest) -> int:
+    """How often the turn has come to a test: by days, a list within a test that runs on every
+    sixth would never come to the cases of the other days.
+    """
+    turn = request.config.stash.get(TURNS, {}).get(request.node.nodeid, Turn())
+    return request.config.option.day // turn.days
 
 
 class Turn(NamedTuple):
@@ -104,17 +119,22 @@ class Turn(NamedTuple):
     seldom: int = 1
     start: int = 0
 
-    def is_on(self, config: pytest.Config) -> bool:
-        """Whether it is on today; with `--daily`, whether it is on every day."""
+    def is_on(self, config: pytest.Config, day: int | None = None) -> bool:
+        """Whether it is on today, or on a `day`; with `--daily`, whether it is on every day."""
         if config.option.daily:
             return self.of == self.seldom == 1
+        day = config.option.day if day is None else day
         around, at = divmod(self.place, self.of)
-        return (around + at * self.seldom + self.start + config.option.day) % self.days == 0
+        return (around + at * self.seldom + self.start + day) % self.days == 0
 
     @property
     def days(self) -> int:
         """In how many days it runs once."""
         return self.of * self.seldom
+
+
+def _turn_of(name: str, of: int) -> Turn:
+    return Turn(zlib.crc32(name.encode()), of)
 
 
 def _all_run(config: pytest.Config) -> bool:
@@ -130,6 +150,7 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
         for several in _lists(items)
         for place, item in enumerate(several)
     }
+    config.stash[TURNS] = turns
     config.stash[DAILY] = frozenset(item.nodeid for item in items if _is_daily(item, turns))
     named = any("::" in argument for argument in config.args)
     if named or _all_run(config):

@@ -152,7 +152,7 @@ def test_the_families_hold_all_of_llvms_names():
 
 
 @pytest.mark.parametrize("family", llvm_signatures.FAMILIES)
-def test_every_call_has_llvms_text(family: str, pytestconfig: pytest.Config):
+def test_every_call_has_llvms_text(family: str, request: pytest.FixtureRequest):
     """Every legal combination of immediates, and each call with other kinds of operands.
 
     The plain call of each intrinsic is compared every day, the others take turns.
@@ -162,7 +162,7 @@ def test_every_call_has_llvms_text(family: str, pytestconfig: pytest.Config):
         case
         for case in llvm_intrinsics.cases(family)
         if case.name in chosen
-        and (str(case) == chosen[case.name] or has_turn(pytestconfig, str(case), TURNS))
+        and (str(case) == chosen[case.name] or has_turn(request, str(case), TURNS))
     ]
     wrong = []
     for texts in both(map(str, cases), [case.module() for case in cases]):
@@ -183,7 +183,7 @@ def test_every_call_has_llvms_text(family: str, pytestconfig: pytest.Config):
 
 @pytest.mark.turns(12)
 @pytest.mark.parametrize(("target", "ptx"), ELSEWHERE)
-def test_the_same_calls_exist_elsewhere(target: str, ptx: str, pytestconfig: pytest.Config):
+def test_the_same_calls_exist_elsewhere(target: str, ptx: str, request: pytest.FixtureRequest):
     """What LLVM selects for a target and version nvgen selects too, with the same text.
 
     A third of the calls each time: LLVM ends with each that it does not select.
@@ -193,7 +193,7 @@ def test_the_same_calls_exist_elsewhere(target: str, ptx: str, pytestconfig: pyt
         for family in llvm_signatures.FAMILIES
         for name in llvm_signatures.names(family)
         for case in llvm_intrinsics.probes(name)
-        if has_turn(pytestconfig, f"{case} {target} {ptx}", 3)
+        if has_turn(request, f"{case} {target} {ptx}", 3)
     ]
     wrong = []
     selected = 0

@@ -125,13 +125,13 @@ DAILY = (8, 64, 256)
 @pytest.mark.turns(4)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.types)
 def test_a_name_says_what_is_printed_and_ptxas_takes_it(
-    family: Family, pytestconfig: pytest.Config
+    family: Family, request: pytest.FixtureRequest
 ) -> None:
     """Some shapes of a family each day, with operands in the manual's order."""
     names = [
         name
         for name in NAMES
-        if name.family is family and (name.n in DAILY or has_turn(pytestconfig, name.text, 4))
+        if name.family is family and (name.n in DAILY or has_turn(request, name.text, 4))
     ]
     text = nvgen.compile("".join(name.function for name in names), target="sm_90a").ptx
     lines = re.findall(r"^\s*(wgmma.*)$", text, re.MULTILINE)

@@ -27,7 +27,7 @@ def test_programs(family: Family, seed: int, request: pytest.FixtureRequest) -> 
     """A sixth of a family's forms has its turn."""
     forms = forms_of(family)[seed % 2 :: 2] if family.pair else forms_of(family)
     assert len(forms) > 5
-    chosen = todays(request.config, forms, 6, f"{family} {seed}")
+    chosen = todays(request, forms, 6, f"{family} {seed}")
     wrong = failures([program_of(form, seed) for form in chosen])
     assert not wrong, "\n".join(wrong)
 
