@@ -12,6 +12,7 @@ import numpy as np
 from intrinsics.findings import SimulationError
 from intrinsics.limits import COLUMNS, LANES
 from nvgen.sim.async_ops.schedule import Mode
+from nvgen.sim.memory.regions import Region
 from nvgen.sim.races.earlier import Earlier
 from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.scopes import Clusters
@@ -34,20 +35,25 @@ def watch(machine: Machine, names: Mapping[int, str]) -> None:
     for region in machine.memory.allocations:
         if region.data.size <= MOST_BYTES:
             home = 0 if alone else -1
-            region.shadow = Shadow.of(clocks, region.name, region.data.size, home=home)
-            if machine.engine.schedule.mode is Mode.RANDOM:
-                region.earlier = Earlier(region.shadow, machine.engine.dice)
+            _attach(machine, region, Shadow.of(clocks, region.name, region.data.size, home=home))
     together = machine.cluster == (1, 1, 1)
     has_tensors = any(_has_tensors(code) for code in machine.functions.values())
     for cta in machine.ctas:
         home = cta.number if together else -1
         name = "shared memory" if alone else f"shared memory of CTA {cta.number}"
-        cta.shared.shadow = Shadow.of(
-            clocks, name, cta.shared.data.size, home=home, owner=cta.number, names=names
-        )
+        size = cta.shared.data.size
+        shadow = Shadow.of(clocks, name, size, home=home, owner=cta.number, names=names)
+        _attach(machine, cta.shared, shadow)
         if has_tensors:
             name = "tensor memory" if alone else f"tensor memory of CTA {cta.number}"
             cta.tensor.shadow = Shadow.of(clocks, name, LANES * COLUMNS, home=home, unit=CELLS)
+
+
+def _attach(machine: Machine, region: Region, shadow: Shadow) -> None:
+    """Watch a memory; under a random schedule strong loads may find earlier values in it."""
+    region.shadow = shadow
+    if machine.engine.schedule.mode is Mode.RANDOM:
+        region.earlier = Earlier(shadow, machine.engine.dice)
 
 
 def _has_tensors(code: Code) -> bool:

@@ -332,11 +332,30 @@ def test_dynamic_shared_memory_begins_behind_the_static_one():
 
 
 def test_one_of_several_lanes_wins():
-    """PTX ISA leaves open which; every byte is from the same one."""
-    out = np.zeros(1, np.uint32)
-    run("    mul.lo.u32 %r1, %lane, 0x01010101;\n    st.global.u32 [%a0], %r1;", out)
-    assert len(set(out.view(np.uint8).tolist())) == 1
-    assert out.view(np.uint8)[0] < 32
+    """PTX ISA leaves open which; every byte is from the same one, and schedules choose others."""
+    body = "    mul.lo.u32 %r1, %lane, 0x01010101;\n    st.global.u32 [%a0], %r1;"
+    lanes = set()
+    for schedule in ("early", "late", "random:1", "random:2"):
+        out = np.zeros(1, np.uint32)
+        run(body, out, schedule=schedule)
+        [lane] = set(out.view(np.uint8).tolist())
+        lanes.add(lane)
+    assert lanes > {0, 31}
+    assert max(lanes) < 32
+
+
+def test_a_shared_address_in_32_bits_wraps():
+    """nvcc folds a constant into the offset, so that a base may be below the variable."""
+    out = np.zeros(32, np.uint32)
+    body = """
+    mov.u32 %r1, s;
+    mad.lo.u32 %r2, %lane, -4, %r1;
+    st.shared.u32 [%r2+124], %lane;
+    mad.wide.u32 %rd1, %lane, 4, %a0;
+    ld.shared.u32 %r3, [%r2+124];
+    st.global.u32 [%rd1], %r3;"""
+    run(body, out, variables=".shared .align 4 .b8 s[128];")
+    assert out.tolist() == list(range(32))
 
 
 # ---- one array, two ways to reach it ---------------------------------------------------------

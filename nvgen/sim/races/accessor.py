@@ -33,6 +33,7 @@ def accessor_of(
         parts = ((whole(actor.before or NOTHING), None),)
         return Accessor(mark, -1, parts, actor.thread[0], relies=actor.relies)
     mine = clocks.of(actor.warp)
+    mine.exchanged = 0
     group = mine.base + GROUP
     mask = actor.mask
     if lanes is None and elements != mask.bit_count():

@@ -1,4 +1,4 @@
-"""Earlier values: what strong loads of global memory may still find behind a store.
+"""Earlier values: what strong loads may still find behind a store.
 
 Layer: nvgen.sim.  Strong accesses of two threads do not race, but their order is open: unless the
 store happens before the load, the load may find what was there before, whatever else its thread has

@@ -227,6 +227,17 @@ class Clocks:
             for lane in lane_indices(strand.mask).tolist():
                 mine.seen[lane] = seen
 
+    def exchange(self, strand: StrandPart) -> None:
+        """Order what the threads of a strand have read before what any of them writes next.
+
+        A shuffle or a vote orders no memory, but it needs all of them, and loads before it have
+        been issued: libraries destroy an mbarrier behind one, for which others have waited.
+        """
+        mine = self.of(strand.warp)
+        if strand.mask & ~mine.exchanged:
+            mine.acquire(strand.mask, narrowed(self.release(strand, strand.mask)))
+            mine.exchanged = strand.mask
+
     def flat(self, clock: Clock | None, cta: int) -> Clock:
         """A clock that includes all threads of a CTA up to this tick; none of them is running."""
         known = clock or NOTHING

@@ -33,7 +33,8 @@ class WarpClocks:
     `seen` is what relaxed reads have read and no fence has acquired; `released` is what the latest
     fences of a thread release with its next relaxed write.  `multiplied` are the warpgroup's
     multiplies that the warp has waited for, with the operations ordered before them: their reads
-    are complete, so that an arrival need not release them.
+    are complete, so that an arrival need not release them.  `exchanged` are the threads of the
+    latest shuffle or vote, 0 behind the next access to memory.
     """
 
     warp: WarpPart
@@ -46,6 +47,7 @@ class WarpClocks:
     seen: list[Observed | None] = field(default_factory=lambda: [None] * LANES)
     released: list[Released] = field(default_factory=lambda: [UNRELEASED] * LANES)
     multiplied: Clock = NOTHING
+    exchanged: int = 0
     tensor: TensorOrder = field(default_factory=TensorOrder)
 
     def joined(self, mask: int) -> Clock:

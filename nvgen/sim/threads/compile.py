@@ -301,10 +301,16 @@ class Compiler:
         return write
 
     def address(self, mem: Op) -> Callable[[Warp], np.ndarray[tuple[int], np.dtype[np.int64]]]:
-        """The address that a memory operand names, in each lane."""
+        """The address that a memory operand names, in each lane.
+
+        In a register of 32 bits it is the sum modulo 2^32.
+        """
         assert isinstance(mem, Mem)
         base, offset = mem.base, _as_int64(mem.offset)
         if isinstance(base, int):
+            if self.function.regs.classes[base].bits == 32 and offset:
+                mask = (1 << 32) - 1
+                return lambda warp: warp.registers[base].astype(np.int64) + offset & mask
             return lambda warp: warp.registers[base].astype(np.int64) + offset
         start = self._start(base.name)
 

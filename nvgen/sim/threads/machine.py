@@ -8,7 +8,7 @@ launch, from the machine down to a strand: one question, whatever its length.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 import numpy as np
@@ -448,13 +448,17 @@ class Machine:
         """The lane that elect.sync elects among `mask`: always the same one for the same mask."""
         chosen = self._leaders.get(mask)
         if chosen is None:
-            lanes = lane_numbers(mask)
-            match self.engine.schedule.mode:
-                case Mode.EARLY:
-                    chosen = lanes[0]
-                case Mode.LATE:
-                    chosen = lanes[-1]
-                case Mode.RANDOM:
-                    chosen = self.engine.dice.choice(lanes)
-            self._leaders[mask] = chosen
+            chosen = self._leaders[mask] = self.in_some_order(lane_numbers(mask))[0]
         return chosen
+
+    def in_some_order(self, lanes: Sequence[int]) -> list[int]:
+        """Lanes in an order that is not defined: under an early schedule as they are, under a late
+        one the other way round.
+        """
+        match self.engine.schedule.mode:
+            case Mode.EARLY:
+                return [*lanes]
+            case Mode.LATE:
+                return [*reversed(lanes)]
+            case Mode.RANDOM:
+                return self.engine.dice.sample(lanes, len(lanes))

@@ -1,4 +1,4 @@
-"""What strong loads may find of another CTA's stores, and what they may not.
+"""What strong loads may find of another thread's stores, and what they may not.
 
 CTA 0 stores a datum and then raises a flag, both by strong stores; CTA 1 polls the flag and then
 loads the datum.  Nothing races, but only fences on both sides order the datum's load behind its
@@ -96,6 +96,45 @@ def test_atomic_operations_find_the_newest_value() -> None:
     """Both add: one of them finds what the other has added, and the sum of both is 3."""
     add = "atom.relaxed.gpu.global.add.u32 %r1, [%rd1], {}; st.global.u32 [%rd2+{}], %r1;"
     assert results(add.format(1, 0), add.format(2, 4)) == {(0, 1), (2, 0)}
+
+
+WARP = """\
+.version 8.0
+.target sm_90
+.address_size 64
+.shared .align 4 .b8 s[128];
+.visible .entry k(.param .u64 y)
+{{
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<9>;
+    ld.param.u64 %rd1, [y];
+    mov.u32 %r0, %tid.x;
+    mov.u32 %r1, s;
+    mad.lo.u32 %r2, %r0, 4, %r1;
+    xor.b32 %r3, %r0, 1;
+    mad.lo.u32 %r3, %r3, 4, %r1;
+    st.volatile.shared.u32 [%r2], 5;
+    bar.warp.sync -1;
+    st.volatile.shared.u32 [%r2], 7;
+    {order}
+    ld.volatile.shared.u32 %r4, [%r3];
+    mad.wide.u32 %rd2, %r0, 4, %rd1;
+    st.global.u32 [%rd2], %r4;
+    ret;
+}}
+"""
+
+
+@each("order", ("bar.warp.sync -1;", ""))
+def test_lanes_that_exchange_volatile_shared_memory(order: str) -> None:
+    """Running together orders no two threads of a warp."""
+    compiled = nvgen.compile(WARP.format(order=order))
+    found = set[int]()
+    for seed in range(8):
+        y = np.zeros(32, np.int32)
+        compiled.run(y, block=32, schedule=f"random:{seed}")
+        found |= set(y.tolist())
+    assert found == ({7} if order else {5, 7})
 
 
 def test_other_schedules_let_stores_be_seen_at_once() -> None:

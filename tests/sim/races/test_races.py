@@ -129,6 +129,15 @@ end:""", "bar.sync 2, 64;\n    ld.shared.u32 %r4, [%r2];",
     st.shared.u32 [%r1], %tx;
     bar.warp.sync -1;
     ld.shared.u32 %r4, [%r2];""", "bar.warp.sync -1;"),
+    "a vote between waits and mbarrier.inval": Case("""
+    @!%p2 bra end;
+    @%p1 bra waits;
+    mbarrier.arrive.shared.b64 _, [bar];
+waits:""" + WAIT.format(n=0) + """
+    vote.sync.ballot.b32 %r4, %p3, -1;
+    @%p1 bra end;
+    mbarrier.inval.shared.b64 [bar];
+end:""", "vote.sync.ballot.b32 %r4, %p3, -1;"),
     "mbarrier": Case("""
     @!%p2 bra other;
     st.shared.u32 [%r1], %tx;
@@ -289,6 +298,18 @@ waiter:""" + WAIT.format(n=0) + """
     ld.shared.u32 %r4, [tile];
 end:"""  # fmt: skip
     assert [rule for rule, _ in found(Case(body, "", count=1), body, schedule)] == ["sim/race"]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_shuffle_orders_no_store_before_a_load(schedule: str) -> None:
+    body = """
+    xor.b32 %r3, %tx, 1;
+    mov.u32 %r2, tile;
+    mad.lo.u32 %r2, %r3, 4, %r2;
+    st.shared.u32 [%r1], %tx;
+    shfl.sync.idx.b32 %r5, %tx, 0, 31, -1;
+    ld.shared.u32 %r4, [%r2];"""
+    assert [rule for rule, _ in found(Case(body, ""), body, schedule)] == ["sim/race"]
 
 
 BENIGN = {

@@ -34,7 +34,7 @@ from nvgen.sim.races.warp_clocks import lane_indices
 from nvgen.sim.threads.clusters import owner_of
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import held, unsigned
-from nvgen.sim.threads.machine import FULL, WARP, Cta, Outcome, Step, Strand, Warp
+from nvgen.sim.threads.machine import FULL, WARP, Cta, Machine, Outcome, Step, Strand, Warp
 from nvgen.sim.threads.remote import deliver
 
 Addresses = NDArray[np.int64]
@@ -273,10 +273,22 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
                 if region.earlier is not None:
                     region.earlier.keep(offsets, total, region.data)
                 region.shadow.publish(offsets, lanes, order, reach)
-            scatter(region, offsets, data[part])
+            turns = _order_of_lanes(warp.cta.machine, offsets)
+            scatter(region, offsets[turns], data[part][turns])
         return None
 
     return run
+
+
+def _order_of_lanes(machine: Machine, offsets: Addresses) -> NDArray[np.intp] | slice:
+    """The order in which the lanes of one store write: where several write to one address, which of
+    their values stays is not defined.
+    """
+    if offsets.size < 2 or (offsets[1:] > offsets[:-1]).all():
+        return slice(None)
+    if np.unique(offsets).size == offsets.size:
+        return slice(None)
+    return np.array(machine.in_some_order(range(offsets.size)), np.intp)
 
 
 _GENERIC = (

@@ -58,6 +58,9 @@ def _together(c: Compiler, mi: MachineInstr, act: Action) -> Step:
         waiting = gathered(strand, mask, mi, who_left=False)
         if waiting is None:
             act(strand, mask & strand.mask)
+            clocks = strand.warp.cta.machine.engine.clocks
+            if clocks is not None:
+                clocks.exchange(strand)
         return waiting
 
     return run
