@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from nvgen.launching.parameters import Output
     from nvgen.launching.tensor_map import TensorMap, im2col_map
     from nvgen.machine_code.assembler import assemble, find_ptxas
-    from nvgen.multiplies.tensor_memory import TensorTile
+    from nvgen.multiplies.tensor_accumulator import TensorTile
     from nvgen.multiplies.warp_tile import WarpTile
     from nvgen.multiplies.warpgroup_tile import WarpgroupTile
     from nvgen.render import print_findings
@@ -260,7 +260,7 @@ _MODULES = {
     "nvgen.values.regions": "Variable",
     "nvgen.multiplies.warp_tile": "WarpTile",
     "nvgen.multiplies.warpgroup_tile": "WarpgroupTile",
-    "nvgen.multiplies.tensor_memory": "TensorTile",
+    "nvgen.multiplies.tensor_accumulator": "TensorTile",
     "nvgen.shared_memory.rings": "Slot TileRing",
     "nvgen.shared_memory.tiles": "SharedTile",
     "nvgen.values.vectors": "Vector",

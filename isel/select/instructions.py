@@ -24,7 +24,8 @@ from isel.select.floats.instructions import (
     float_compare,
     float_negate,
 )
-from isel.select.integers.arithmetic import binary, compare, compare_element
+from isel.select.integers.arithmetic import binary
+from isel.select.integers.comparison import compare, compare_element
 from isel.select.memory.accesses import check_space, load, store
 from isel.select.memory.atomics import compare_exchange, fence, read_modify_write
 from isel.select.memory.element_ptr import get_element_ptr

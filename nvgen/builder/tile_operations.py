@@ -25,14 +25,15 @@ from nvgen.multiplies.accumulators import (
     check_tiles,
 )
 from nvgen.multiplies.portable import PortableAccumulator, accumulator
-from nvgen.multiplies.tensor_memory import (
-    TensorTile,
+from nvgen.multiplies.tensor_accumulator import TensorTile
+from nvgen.multiplies.tensor_memory import pointer_at, tensor_memory
+from nvgen.multiplies.tensor_tiles import (
+    LeftTile,
+    OperandTile,
+    ScaleTile,
     copy_metadata,
     copy_scales,
-    pointer_at,
-    tensor_memory,
 )
-from nvgen.multiplies.tensor_tiles import LeftTile, OperandTile, ScaleTile
 from nvgen.multiplies.warp_tile import warp_tile
 from nvgen.multiplies.warpgroup_columns import WarpgroupColumns, WarpgroupMemory
 from nvgen.multiplies.warpgroup_tile import WarpgroupTile, warpgroup_operand, warpgroup_tile

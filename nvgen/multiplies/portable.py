@@ -26,7 +26,8 @@ from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import Holders
 from nvgen.instructions.roles import WARP, WARPGROUP, ExecutionScope, check_scope
 from nvgen.multiplies.accumulators import AccumulatorTile, Multiply, no_option
-from nvgen.multiplies.tensor_memory import Commits, TensorTile, tensor_memory
+from nvgen.multiplies.tensor_accumulator import TensorTile
+from nvgen.multiplies.tensor_memory import Commits, tensor_memory
 from nvgen.multiplies.tensor_tiles import access_of, in_pieces, lanes_layout, lanes_of_warp
 from nvgen.multiplies.warp_tile import FRAGMENT_COLUMNS, FRAGMENT_ROWS, WarpTile, warp_tile
 from nvgen.multiplies.warpgroup_tile import WarpgroupTile, warpgroup_tile

@@ -1,194 +1,46 @@
-"""Tensor memory of a kernel: its allocation, the tiles in its columns, and D among them.
+"""Tensor memory of a kernel: its allocation, the tiles in its columns, and commits of multiplies.
 
 Layer: nvgen.multiplies.  Columns are assigned from the first on.  The values and the metadata of a
-sparse A are assigned together.  Each warp of a warpgroup has the 32 lanes of its number modulo 4, a
-thread a row.  PTX ISA, tcgen05.alloc; tcgen05.cp; tcgen05.ld; tcgen05.st; Sparse Matrices; Data
-Path Layout Organization (layout D); Block Scaling.
+sparse A are assigned together.  PTX ISA, tcgen05.alloc; tcgen05.dealloc; tcgen05.commit; Sparse
+Matrices.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from contextlib import nullcontext
-from typing import ClassVar
 
 from llvmlite import ir
 
-from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.layouts.sparse import SparseColumns, sparse_columns
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
-from intrinsics.modifiers import CopyMulticast, CopyShape, CtaGroup, ScalarType
+from intrinsics.modifiers import CtaGroup
 from intrinsics.multiplies.tensor_shapes import FAMILIES, accumulator_columns, row_blocks
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
 from intrinsics.targets import Feature, spell, with_feature
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse, whole
-from nvgen.fragments.fragment import Fragment, Rows
-from nvgen.fragments.layouts import Holders, load_from_memory
-from nvgen.instructions.roles import WARP, ExecutionScope, Roles
-from nvgen.multiplies.accumulators import Multiply
-from nvgen.multiplies.tensor_gemm import AccumulatorColumns, TensorRequest, issue
-from nvgen.multiplies.tensor_requirements import check
+from nvgen.instructions.roles import WARP, ExecutionScope
+from nvgen.multiplies.tensor_accumulator import TensorTile
 from nvgen.multiplies.tensor_tiles import (
     WORD_COLUMNS,
     OperandTile,
     ScaleTile,
     SparseTile,
-    access_of,
-    by_warpgroup,
-    lanes_layout,
-    load_columns,
     scale_columns,
-    store_columns,
     whole_words,
 )
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.protocols import Protocols
-from nvgen.shared_memory.tiles import SCALE_BLOCK, SharedScales, SharedTile, Tiles, container_bits
-from nvgen.values.number_types import llvm_type_of
-from nvgen.values.numbers import Int, IntLike, Number
-from nvgen.values.pointers import Barrier, Pointer, descriptor_at
-from nvgen.values.vectors import Vector, vector_of
+from nvgen.shared_memory.tiles import Tiles, container_bits
+from nvgen.values.numbers import Int, IntLike
+from nvgen.values.pointers import Barrier, Pointer
 
 _refuse = functools.partial(refuse, rule="tensor-memory")
 _WITH_TENSOR_MEMORY = with_feature(Feature.HAS_TMEM)
-
-_ROWS, _HALF = 128, 64
-_LEAST = 8
-"""Columns of 64 rows that one load has, or a multiple of them."""
-
-_TYPES = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
-
-
-@guarded
-@dataclass(frozen=True, slots=True)
-class TensorTile(AccumulatorColumns):
-    """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.
-
-    Each 128 rows of a CTA are a block of `n` columns, one after the other.  In a CTA pair each CTA
-    holds its half at the same address.  `columns` is their number in each CTA, where it is known.
-
-    One thread multiplies into it, in warp scope one that is elected, with A in shared or tensor
-    memory; `TensorOptions` are its options.
-    """
-
-    instruction: ClassVar[str] = "tcgen05.mma"
-    of_a: ClassVar[tuple[type, ...]] = (SharedTile, OperandTile, SparseTile)
-    expected_a: ClassVar[str] = "shared_tile(…), operand_tile(…) or sparse_tile(…)"
-    name: ClassVar[str] = "the accumulators"
-
-    def __repr__(self) -> str:
-        words = f"{self.m}x{self.n} of {self.dtype.value}"
-        return f"<D in tensor memory: {words}, {self.columns or 'unknown'} columns in each CTA>"
-
-    @property
-    def extent(self) -> int:
-        """Columns from one of several accumulators to the next."""
-        assert self.columns is not None
-        return self.columns
-
-    @property
-    def nbytes(self) -> int:
-        """Size of D in bytes, of both CTAs of a pair."""
-        return self.m * self.n * self.dtype.bits // 8
-
-    def start(self, asked: Multiply) -> None:
-        """Start the multiply, by one thread: in warp scope an elected one."""
-        found = asked.asked_of(TensorRequest)
-        check(found)
-        b, step = asked.builder, asked.step
-        if isinstance(step, int) and not 0 <= step < found.steps:
-            raise refuse("no such step of K", got=str(step), expected=f"0..{found.steps - 1}")
-        with b.elect() if b.scope is ExecutionScope.WARP else nullcontext():
-            issue(b, found)
-
-    def load(self, first: int = 0, columns: int | None = None) -> Fragment:
-        """Load columns into the registers of a warpgroup: of 128 rows one in each thread, of 64 the
-        elements that wgmma's D has there.
-
-        Of an accumulator of 256 rows of a CTA pair these are the rows of this CTA.  It waits for
-        the load; waiting for the multiplies before it is the caller's part.
-
-        Raises: InputError for another number of rows, columns out of range or that are no multiple
-        of a load's, or outside of a warpgroup.
-        """
-        columns = self.n - first if columns is None else columns
-        self._check(first, columns)
-        b, type_ = self.builder, _TYPES[self.dtype]
-        loaded = load_columns(b, self.pointer, first, columns, access_of(self.m))
-        numbers = [Vector(b, words.value, words.count, type_) for words in loaded]
-        several = len(numbers) > 1
-        whole = vector_of([n for part in numbers for n in part]) if several else numbers[0]
-        return Fragment(whole, Holders(b, lanes_layout(self.m, columns)))
-
-    def rows(self, function: Callable[[Int], Number] | float) -> Rows:
-        """A number for each row, before anything is loaded: see `Fragment.rows`.
-
-        `function(row)` gives it, or it is the same number for all.
-        """
-        self._check(0, self.n)
-        return self.layout_only.rows(function)
-
-    @property
-    def layout_only(self) -> Fragment:
-        """A fragment of all columns, for what does not depend on the numbers."""
-        b, layout, type_ = self.builder, lanes_layout(self.m, self.n), _TYPES[self.dtype]
-        none = ir.Constant(ir.VectorType(llvm_type_of(type_), layout.count), None)
-        return Fragment(Vector(b, none, layout.count, type_), Holders(b, layout))
-
-    def from_memory(
-        self,
-        source: Pointer,
-        pitch: IntLike,
-        columns: int | None = None,
-        *,
-        align: int | None = None,
-    ) -> Fragment:
-        """What memory holds, as a matrix in the layout in which `load` gives `columns`; nothing is
-        read from tensor memory.
-
-        Parts of sums that other CTAs have stored, say: see `Fragment.from_memory`.
-        """
-        columns = self.n if columns is None else columns
-        self._check(0, columns)
-        holders = Holders(self.builder, lanes_layout(self.m, columns))
-        return Fragment(load_from_memory(holders, source, pitch, align), holders)
-
-    def take_fragment(self, fragment: Fragment, first: int) -> None:
-        """Store a fragment of columns, from `first` on, and wait until it is stored."""
-        b, columns = fragment.builder, fragment.layout.columns
-        self._check(first, columns)
-        fits = fragment.layout == lanes_layout(self.m, columns)
-        if not fits or fragment.vector.type is not _TYPES[self.dtype]:
-            got, expected = fragment.words, "what its load(…) gives, of the type of the tile"
-            raise refuse(
-                "no columns of an accumulator in tensor memory", got=got, expected=expected
-            )
-        store_columns(b, self.pointer, first, fragment.vector, access_of(self.m))
-
-    def _check(self, first: int, columns: int) -> None:
-        b = self.builder
-        half_of_pair = self.m == 2 * _ROWS and self.columns == self.n
-        half = self.m == _HALF and self.columns == self.n and not (first | columns) % _LEAST
-        fits = (self.m == _ROWS or half or half_of_pair) and self.dtype in _TYPES
-        if not by_warpgroup(b) or not fits or not 0 <= first < first + columns <= self.n:
-            raise refuse(
-                "no columns of an accumulator for a warpgroup",
-                got=f"{columns} from {first} of {self.m}x{self.n} of {self.dtype.value}, "
-                f"{b.scope.value}",
-                expected=f"{_ROWS} rows of f32 or s32, or {_HALF} and multiples of {_LEAST} "
-                "columns, which there are, by one warpgroup",
-                hint="of 256 rows of a pair each CTA has 128: use memory.tile or memory.tiles"
-                if self.m == 2 * _ROWS
-                else "",
-            )
-
-
-# ---- the allocation ----------------------------------------------------------------------------
 
 
 class Commits:
@@ -459,67 +311,3 @@ def _sparse_columns(k: int, dtype: ElementType) -> SparseColumns:
         return sparse_columns(family.kind, k, bits)
     except ValueError as error:
         raise _refuse(str(error), got=str(k), expected=str(error).split(" is ")[-1]) from None
-
-
-# ---- scale factors -----------------------------------------------------------------------------
-
-
-_ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE).encode()
-"""Rows of 16 bytes, one after the other: a matrix without swizzling, one piece wide."""
-
-_COPIES = {
-    1: (CopyShape.S32X128B, CopyMulticast.WARPX4),
-    2: (CopyShape.S64X128B, CopyMulticast.WARPX2_01_23),
-}
-"""What copies a block of each part: to all groups of 32 lanes, or of two to two of them each."""
-
-
-def copy_scales(
-    b: Roles, target: ScaleTile, source: SharedScales, *, cta_group: CtaGroup = CtaGroup.ONE
-) -> None:
-    """Start copies of scale factors into tensor memory, by one thread.
-
-    MMAs that this thread issues later see them; with `cta_group` 2 each CTA of the pair copies from
-    its own shared memory.  Factors that an earlier MMA reads are overwritten behind a wait for its
-    commit and `tcgen05_fence_after_thread_sync`, in a ring behind `take`: stages have factors of
-    their own.
-
-    Raises: InputError when the two are of different shapes or types.
-    """
-    got, expected = _shape(source), _shape(target)
-    if got != expected:
-        raise refuse("scale factors of another shape", got=got, expected=expected)
-    first = descriptor_at(b, source.pointer, _ROWS_OF_16)
-    down, along = source.blocks
-    shape, multicast = _COPIES[source.parts]
-    for row in range(down):
-        for word in range(along):
-            block, columns = row * along + word, word * target.pitch + row * 4
-            b.tcgen05_cp(
-                target.pointer + columns if columns else target.pointer,
-                first + (block * source.parts * SCALE_BLOCK >> 4) if block else first,
-                shape=shape,
-                multicast=multicast,
-                cta_group=cta_group,
-            )
-
-
-def _shape(scales: ScaleTile | SharedScales) -> str:
-    parts = f", in {scales.parts} parts" if scales.parts > 1 else ""
-    rows = f"{scales.rows} rows of K {scales.k}"
-    return f"{rows}, one for {scales.size} {scales.dtype.value}{parts}"
-
-
-def copy_metadata(
-    b: Roles, target: Pointer, source: Pointer, *, cta_group: CtaGroup = CtaGroup.ONE
-) -> None:
-    """Start a copy of 128 rows of 16 bytes from shared memory into four columns.
-
-    Row r goes to lane r: four words of metadata of a sparse A.
-    """
-    b.tcgen05_cp(
-        target,
-        descriptor_at(b, source, _ROWS_OF_16),
-        shape=CopyShape.S128X128B,
-        cta_group=cta_group,
-    )

@@ -1,9 +1,10 @@
-"""Matrices and scale factors in tensor memory, and columns of it to and from registers.
+"""Matrices and scale factors in tensor memory: what is copied there from shared memory, and columns
+of it to and from registers.
 
 Layer: nvgen.multiplies.  A tile is an element type, a shape and the columns from a pointer on;
 lanes are given by the data path of the instruction.  Each warp of a warpgroup has the 32 lanes of
-its number modulo 4, a thread a lane.  PTX ISA, tcgen05.ld; tcgen05.st; tcgen05.wait; Data Path
-Layout Organization; Block Scaling.
+its number modulo 4, a thread a lane.  PTX ISA, tcgen05.cp; tcgen05.ld; tcgen05.st; tcgen05.wait;
+Data Path Layout Organization; Block Scaling.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import (
     FragmentLayout,
@@ -21,15 +23,21 @@ from intrinsics.layouts.register_layout import (
 from intrinsics.layouts.sparse import SparseColumns
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import REGISTERS
-from intrinsics.modifiers import LdStNum, LdStShape
+from intrinsics.modifiers import CopyMulticast, CopyShape, CtaGroup, LdStNum, LdStShape
 from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse
 from nvgen.fragments.fragment import Fragment
-from nvgen.instructions.roles import WARPGROUP, ExecutionScope
+from nvgen.instructions.roles import WARPGROUP, ExecutionScope, Roles
 from nvgen.shared_memory.allocations import SharedMemory
-from nvgen.shared_memory.tiles import SharedTile, container_bits, scale_bytes
-from nvgen.values.pointers import Pointer
+from nvgen.shared_memory.tiles import (
+    SCALE_BLOCK,
+    SharedScales,
+    SharedTile,
+    container_bits,
+    scale_bytes,
+)
+from nvgen.values.pointers import Pointer, descriptor_at
 from nvgen.values.vectors import Vector, as_words
 
 WORD_COLUMNS = 4
@@ -188,6 +196,67 @@ class ScaleTile:
 def scale_columns(rows: int, k: int, size: int, parts: int = 1) -> int:
     """Columns that the factors of `rows` rows of `k` elements take, one for `size` of them."""
     return scale_bytes(rows, k, size, parts) // (_LANES * parts)
+
+
+_ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE).encode()
+"""Rows of 16 bytes, one after the other: a matrix without swizzling, one piece wide."""
+
+_COPIES = {
+    1: (CopyShape.S32X128B, CopyMulticast.WARPX4),
+    2: (CopyShape.S64X128B, CopyMulticast.WARPX2_01_23),
+}
+"""What copies a block of each part: to all groups of 32 lanes, or of two to two of them each."""
+
+
+def copy_scales(
+    b: Roles, target: ScaleTile, source: SharedScales, *, cta_group: CtaGroup = CtaGroup.ONE
+) -> None:
+    """Start copies of scale factors into tensor memory, by one thread.
+
+    MMAs that this thread issues later see them; with `cta_group` 2 each CTA of the pair copies from
+    its own shared memory.  Factors that an earlier MMA reads are overwritten behind a wait for its
+    commit and `tcgen05_fence_after_thread_sync`, in a ring behind `take`: stages have factors of
+    their own.
+
+    Raises: InputError when the two are of different shapes or types.
+    """
+    got, expected = _shape(source), _shape(target)
+    if got != expected:
+        raise refuse("scale factors of another shape", got=got, expected=expected)
+    first = descriptor_at(b, source.pointer, _ROWS_OF_16)
+    down, along = source.blocks
+    shape, multicast = _COPIES[source.parts]
+    for row in range(down):
+        for word in range(along):
+            block, columns = row * along + word, word * target.pitch + row * 4
+            b.tcgen05_cp(
+                target.pointer + columns if columns else target.pointer,
+                first + (block * source.parts * SCALE_BLOCK >> 4) if block else first,
+                shape=shape,
+                multicast=multicast,
+                cta_group=cta_group,
+            )
+
+
+def _shape(scales: ScaleTile | SharedScales) -> str:
+    parts = f", in {scales.parts} parts" if scales.parts > 1 else ""
+    rows = f"{scales.rows} rows of K {scales.k}"
+    return f"{rows}, one for {scales.size} {scales.dtype.value}{parts}"
+
+
+def copy_metadata(
+    b: Roles, target: Pointer, source: Pointer, *, cta_group: CtaGroup = CtaGroup.ONE
+) -> None:
+    """Start a copy of 128 rows of 16 bytes from shared memory into four columns.
+
+    Row r goes to lane r: four words of metadata of a sparse A.
+    """
+    b.tcgen05_cp(
+        target,
+        descriptor_at(b, source, _ROWS_OF_16),
+        shape=CopyShape.S128X128B,
+        cta_group=cta_group,
+    )
 
 
 # ---- columns -------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from nvgen.calling.refusals import Requirement, check, described, function_of, r
 from nvgen.fragments.fragment import Fragment, element_of_a
 from nvgen.instructions.roles import WARPGROUP, WARPGROUP_WARPS, ExecutionScope, check_scope
 from nvgen.multiplies.accumulators import HeldAccumulator, Multiply, no_option, one_kernel
-from nvgen.multiplies.tensor_memory import Commits, TensorTile, columns_known_later
+from nvgen.multiplies.tensor_accumulator import TensorTile
+from nvgen.multiplies.tensor_memory import Commits, columns_known_later
 from nvgen.multiplies.tensor_tiles import OperandTile, by_warpgroup
 from nvgen.shared_memory.protocols import Protocols
 from nvgen.shared_memory.tiles import SharedTile

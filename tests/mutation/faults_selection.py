@@ -7,13 +7,13 @@ from tests.mutation.fault import Fault, Kind
 # fmt: off
 FAULTS = (
     Fault(
-        "unsigned-greater", Kind.COMPARE, "isel/select/integers/arithmetic.py",
+        "unsigned-greater", Kind.COMPARE, "isel/select/integers/comparison.py",
         "IntPredicate.UGT: (Cmp.GT, UNSIGNED),", "IntPredicate.UGT: (Cmp.GT, SIGNED),",
         "an unsigned comparison as a signed one",
         "tests/oracle/test_scalar_operations.py -k \"cmp or compar\"",
     ),
     Fault(
-        "single-bit-order", Kind.COMPARE, "isel/select/integers/arithmetic.py",
+        "single-bit-order", Kind.COMPARE, "isel/select/integers/comparison.py",
         'IntPredicate.SLE: ("or", False),', 'IntPredicate.SLE: ("or", True),',
         "a set bit taken for 1 where it is -1",
         "tests/oracle/test_scalar_operations.py -k \"cmp or compar\"",

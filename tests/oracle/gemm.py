@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType
 from intrinsics.modifiers import LdStNum
 from nvgen import Kernel, KernelBuilder
-from nvgen.multiplies.tensor_memory import TensorTile
+from nvgen.multiplies.tensor_accumulator import TensorTile
 from nvgen.shared_memory.tiles import SharedTile
 from nvgen.values.numbers import Int
 from nvgen.values.pointers import Barrier, Pointer

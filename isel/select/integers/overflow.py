@@ -14,7 +14,8 @@ from intrinsics.modifiers import Sat, ScalarType
 from isel.diagnostics import not_yet
 from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.vocabulary import IntPredicate, Opcode
-from isel.select.integers.arithmetic import binary_element, compare_element
+from isel.select.integers.arithmetic import binary_element
+from isel.select.integers.comparison import compare_element
 from isel.select.integers.element import Work
 from isel.select.state import Values, form
 from isel.select.widths import LIMB, limb_widths, register

@@ -13,7 +13,8 @@ from isel.llvm.ir import Call
 from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.types import IntType
 from isel.llvm.vocabulary import IntPredicate, Opcode
-from isel.select.integers.arithmetic import binary_element, compare_element
+from isel.select.integers.arithmetic import binary_element
+from isel.select.integers.comparison import compare_element
 from isel.select.state import FunctionState, Values, form
 from isel.select.widths import LIMB, elements, extend, register, register_bits
 

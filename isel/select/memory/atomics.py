@@ -22,7 +22,7 @@ from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED, TypeLayout
 from isel.llvm.types import FloatType, IntType, PointerType, Type
 from isel.llvm.vocabulary import IntPredicate, Ordering
 from isel.llvm.vocabulary import RMWOperation as Rmw
-from isel.select.integers.arithmetic import compare_element
+from isel.select.integers.comparison import compare_element
 from isel.select.memory.orders import SINGLE_THREAD, scope_of, semantics_of
 from isel.select.repack import join, split
 from isel.select.state import FunctionState, form
