@@ -35,7 +35,7 @@ _BESIDE_INSTRUCTIONS = {
     "initial-address no-target no-version not-modelled operands parameters syntax target-option "
     "undeclared unknown-instruction version-unknown",
     "variable": "constant-memory outside size",
-    "verify": "block branches budget calls cluster device-function level opaque races turns "
+    "verify": "block boxes branches budget calls cluster device-function level opaque races turns "
     "unreached",
     "walkthrough": "block-scale-same block-scale-size block-scale-types columns element first-step "
     "inline majors strides",

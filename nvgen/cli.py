@@ -268,8 +268,8 @@ def _check(parser: argparse.ArgumentParser) -> None:
     _shape(parser)
     parser.add_argument("--smem", type=int, metavar="BYTES", help="dynamic shared memory")
     parser.add_argument(
-        "--box", metavar="PARAM=BYTES", action="append", default=[],
-        help="the bytes of a box of the tensor map that a parameter holds",
+        "--box", metavar="PARAM[+OFFSET]=BYTES", action="append", default=[],
+        help="the bytes of a box of the tensor map that a parameter holds, or points to",
     )  # fmt: skip
     _allow(parser, "leave out findings of a rule (* stands for anything)")
     _extension(parser, compiles=False)

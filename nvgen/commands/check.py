@@ -117,7 +117,7 @@ def _check_boxes(module: Module, shape: LaunchShape) -> None:
     """
     known = [param.name for function in module.functions for param in function.params]
     for name, size in shape.boxes:
-        if name not in known:
+        if name.partition("+")[0] not in known:
             raise _no_parameter(name, size, known)
 
 

@@ -31,7 +31,8 @@ def parse_dim3(text: str, name: str) -> tuple[int, int, int]:
 
 
 def parse_box(text: str) -> tuple[str, int]:
-    """`gemm_param_0=16384` as a parameter and the bytes of its tensor map's box.
+    """`gemm_param_0=16384` as a parameter and the bytes of its tensor map's box; of the map at an
+    offset there `gemm_param_0+64=16384`.
 
     Raises: InputError.
     """
@@ -41,6 +42,6 @@ def parse_box(text: str) -> tuple[str, int]:
             "check/box",
             "--box takes a parameter and a number of bytes",
             got=text,
-            expected="PARAM=BYTES",
+            expected="PARAM=BYTES or PARAM+OFFSET=BYTES",
         )
     return name, int(size)

@@ -407,6 +407,11 @@ def test_a_box_of_no_parameter(nvgen: Nvgen, write) -> None:
     assert "add_param_0" in found["expected"]
 
 
+def test_a_box_of_a_map_at_an_offset(nvgen: Nvgen, write) -> None:
+    path = write(".ll", ADD)
+    assert nvgen("check", path, *TARGET, "--box", "add_param_0+64=16").status == 0
+
+
 def test_what_was_not_checked_names_the_file(nvgen: Nvgen, write) -> None:
     path = write(".ll", ADD)
     assert f"--> {path}, in @add" in nvgen("check", path, *TARGET).out

@@ -20,6 +20,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import LoadMode
 from intrinsics.row import Attribute, Completion
 from isel.verifier.function.barriers.clusters import cluster_size, is_of_pair
+from isel.verifier.function.boxes import TENSOR_LOADS, map_of
 from isel.verifier.function.flow.evaluate import Evaluator
 from isel.verifier.function.flow.threads import Threads, threads_of
 from isel.verifier.function.flow.values import MemoryLocation, Symbol, where
@@ -45,7 +46,6 @@ _EXPECTS = (
 )
 
 _BULK = ("cp.async.bulk.load", "cp.async.bulk.load.ignore_oob")
-_TENSOR = ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.load.im2col")
 _BOXES: Mapping[Attribute, int] = {None: 1, LoadMode.TILE: 1, LoadMode.GATHER4: 4}
 """How many boxes of its tensor map a copy transfers; with gather4, a box is one row."""
 
@@ -177,13 +177,11 @@ def _brought(
     if mi.row.id in _BULK:
         number = evaluator.slot(mi, "size").number
         return (number, True) if isinstance(number, int) else None
-    if mi.row.id not in _TENSOR:
+    if mi.row.id not in TENSOR_LOADS:
         return None
-    times, tensor = _BOXES.get(mi.form.attributes.get("mode")), evaluator.slot(mi, "tmap")
-    named = tensor.base.name if isinstance(tensor.base, Symbol) and tensor.offset == 0 else ""
-    if times is None or named not in boxes:
-        return BULK_COPY_ALIGNMENT, False
-    return times * boxes[named], True
+    times = _BOXES.get(mi.form.attributes.get("mode"))
+    box = boxes.get(map_of(evaluator.slot(mi, "tmap")))
+    return (times * box, True) if times and box else (BULK_COPY_ALIGNMENT, False)
 
 
 def _destinations(mi: MachineInstr, evaluator: Evaluator, rank: int, size: int) -> tuple[int, ...]:

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import MachineInstr, Reg, Special, guard_register
+from isel.verifier.function.boxes import unknown_maps
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.graph import Graph
 from isel.verifier.function.report import Report
 from isel.verifier.locations import place_of
+from isel.verifier.ordering.judgement.sizes import are_confirmed
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.run.log import Log
 
@@ -23,11 +25,34 @@ def check(report: Report, program: Program, logs: list[Log]) -> None:
 
     Where a run has a deadlock, that is the finding.
     """
+    if not are_confirmed(logs):
+        _boxes(report)
     if all(log.truncated for log in logs if log.number):
         _behind_the_budget(report, program.events, logs)
     elif not any(log.stuck for log in logs):
         _unreached(report, program, logs)
         _single_turns(report, program, logs)
+
+
+def _boxes(report: Report) -> None:
+    """Note tensor copies whose bytes are not known, and how the user can give them."""
+    maps = unknown_maps(report)
+    if maps:
+        copies = set[int]().union(*maps.values())
+        named = [f"--box {name}=BYTES" for name in sorted(maps) if name]
+        _note(
+            report,
+            "verify/boxes",
+            min(copies),
+            "the boxes of tensor maps are not known: whether phases expect the bytes that come was "
+            "not checked",
+            f"{len(copies)} tensor copies",
+            " ".join(named[:_MOST_NAMED]) + " …" * (len(named) > _MOST_NAMED),
+        )
+
+
+_MOST_NAMED = 4
+"""The most tensor maps that a note names."""
 
 
 def _behind_the_budget(report: Report, events: set[int], logs: list[Log]) -> None:
@@ -155,9 +180,18 @@ def stopped(report: Report, records: set[int]) -> None:
         )
 
 
-def _note(report: Report, rule: str, index: int, message: str, got: str) -> None:
+def _note(
+    report: Report, rule: str, index: int, message: str, got: str, expected: str = ""
+) -> None:
     mi = report.record(index)
     place = place_of(report.module.locations[mi.loc], report.analysis.function.name)
     report.findings[rule, index] = Finding(
-        rule, Severity.NOTE, message, place, op=mi.row.head, got=got, incomplete=True
+        rule,
+        Severity.NOTE,
+        message,
+        place,
+        op=mi.row.head,
+        got=got,
+        expected=expected,
+        incomplete=True,
     )

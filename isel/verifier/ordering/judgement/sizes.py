@@ -7,6 +7,7 @@ the size of all its copies together.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import replace
 from operator import itemgetter
 
@@ -30,14 +31,13 @@ def ends_of_copies(log: Log) -> dict[int, int]:
     issues to the other buffers of a ring have the same sizes in the same order, however the copies
     of several warps alternate.  Otherwise only the first bytes of each are known.
     """
-    starts = sorted({first for found in log.copies.values() for _, first in found})
-    following = dict(itertools.pairwise(starts))
+    following = _following(log)
     sizes: dict[tuple[int, int], set[tuple[int, ...]]] = {}
     unknown: list[tuple[int, list[int]]] = []
     ends: dict[int, int] = {}
     for phase, issued in log.copies.items():
         copies = [first for _, first in sorted(issued, key=itemgetter(0))]
-        whole = log.expected.get(phase, 0) - log.copied_bytes.get(phase, 0)
+        whole = _whole(log, phase)
         if not 0 < whole <= MOST_TX:
             continue
         found = tuple(min(following.get(c, c + whole), c + whole) - c for c in copies)
@@ -51,6 +51,35 @@ def ends_of_copies(log: Log) -> dict[int, int]:
         if len(known) == 1:
             _end(ends, copies, *known)
     return ends
+
+
+def are_confirmed(logs: Iterable[Log]) -> bool:
+    """Whether the bytes that phases expect are those of the memory which their copies fill.
+
+    The copies of each phase, or of another one that expects as many bytes of as many, lie one
+    behind the other, up to where others begin.
+    """
+    filled: set[tuple[int, int]] = set()
+    others: set[tuple[int, int]] = set()
+    for log in logs:
+        following = _following(log)
+        for phase, copies in log.copies.items():
+            whole = _whole(log, phase)
+            is_filled = sum(following.get(first, first) - first for _, first in copies) == whole
+            (filled if is_filled else others).add((whole, len(copies)))
+    return others <= filled
+
+
+def _following(log: Log) -> dict[int, int]:
+    """Where the next of all copies of unknown size begins, by where one does."""
+    return dict(
+        itertools.pairwise(sorted({at for found in log.copies.values() for _, at in found}))
+    )
+
+
+def _whole(log: Log, phase: tuple[int, int]) -> int:
+    """The bytes of all copies of unknown size in a phase."""
+    return log.expected.get(phase, 0) - log.copied_bytes.get(phase, 0)
 
 
 def _end(ends: dict[int, int], copies: list[int], sizes: tuple[int, ...]) -> None:
@@ -67,7 +96,7 @@ def reach_of_copies(log: Log) -> dict[int, int] | None:
     """
     reach: dict[int, int] = {}
     for phase, copies in log.copies.items():
-        whole = log.expected.get(phase, 0) - log.copied_bytes.get(phase, 0)
+        whole = _whole(log, phase)
         if not 0 < whole <= MOST_TX:
             return None
         for _, first in copies:

@@ -212,11 +212,17 @@ MAP = ", .param .align 64 .b8 map[128]"
 
 def is_wrong(expected: int, copies: str, target: str = "sm_90a", box: int = 0) -> bool:
     """Whether these copies do not bring what is expected; `box` is the size of a map's."""
+    found = judged(expected, copies, {"map": box} if box else {}, target)
+    return BYTES.id in [f.rule for f in found]
+
+
+def judged(
+    expected: int, copies: str, boxes: dict[str, int], target: str = "sm_90a"
+) -> list[Finding]:
+    """What is said of a thread that expects bytes and makes these copies."""
     body = ONE_THREAD.replace("EXPECTED", str(expected)).replace("COPIES", copies)
     text = kernel(body, ".param .u64 p" + MAP * ("map" in copies), ".reqntid 32", target=target)
-    boxes = {"map": box} if box else {}
-    found = verify_functions(read_ptx(text).module, (32, 1, 1), (1, 1, 1), boxes)
-    return BYTES.id in [f.rule for f in found]
+    return verify_functions(read_ptx(text).module, (32, 1, 1), (1, 1, 1), boxes)
 
 
 COPIES = {
@@ -250,3 +256,28 @@ def test_four_rows_are_four_boxes(expected: int) -> None:
     gather = f"{OF_MAP}.2d.shared::cta.global.tile::gather4.{TO}"
     rows = f"{gather} [tile], [%rd2, {{0, 3, 1, 4, 1}}], [bar];"
     assert is_wrong(expected, rows, "sm_100a", 128) == (expected != 512)
+
+
+MAPS = {
+    "map": "mov.b64 %rd2, map; cvta.param.u64 %rd2, %rd2;",
+    "map+64": "mov.b64 %rd1, map; cvta.param.u64 %rd1, %rd1; add.u64 %rd2, %rd1, 64;",
+    "p": "mov.b64 %rd2, %p;",
+    "p+128": "add.u64 %rd2, %p, 128;",
+}
+"""Addresses of tensor maps in %rd2, by the names under which their boxes are given."""
+A_BOX = f"cp.async.bulk.tensor.1d.shared::cta.global.tile.{TO} [tile], [%rd2, {{0}}], [bar];"
+
+
+@each("name", MAPS)
+def test_the_box_of_a_map_is_asked_for_by_its_place(name: str) -> None:
+    copy = MAPS[name] + A_BOX
+    (note,) = judged(512, copy, {})
+    assert (note.rule, note.expected) == ("verify/boxes", f"--box {name}=BYTES")
+    assert (note.got, note.incomplete) == ("1 tensor copies", True)
+    assert judged(512, copy, {name: 512}) == []
+    assert [f.rule for f in judged(512, copy, {name: 256})] == [BYTES.id]
+
+
+def test_the_box_of_a_map_that_no_parameter_names_cannot_be_given() -> None:
+    (note,) = judged(512, "ld.global.u64 %rd2, [%p];" + A_BOX, {})
+    assert (note.rule, note.expected) == ("verify/boxes", "")
