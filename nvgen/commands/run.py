@@ -191,6 +191,7 @@ def _as_json(arguments: argparse.Namespace, outcome: _Outcome) -> dict[str, obje
         "schedule": arguments.schedule,
         "steps": statistics.steps,
         "operations": statistics.operations,
+        "leaked": statistics.leaked,
     }
     if arguments.device != "sim":
         how = {"device": arguments.device, "milliseconds": statistics.milliseconds}
@@ -226,7 +227,8 @@ def _not_kept(files: Sequence[str]) -> str:
 def _how(arguments: argparse.Namespace, statistics: Statistics) -> str:
     if statistics.milliseconds is not None:
         return f"on the GPU in {statistics.milliseconds:.3f} ms"
+    leaked = f"; {statistics.leaked} bytes of malloc were not freed" if statistics.leaked else ""
     return (
         f"under schedule {arguments.schedule} in {statistics.steps} steps with "
-        f"{statistics.operations} asynchronous operations"
+        f"{statistics.operations} asynchronous operations{leaked}"
     )

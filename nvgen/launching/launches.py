@@ -30,10 +30,14 @@ DEVICES = ("sim", "cuda")
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The cost of a run: steps and asynchronous operations of the simulator, or the GPU's time."""
+    """The cost of a run: steps and asynchronous operations of the simulator, or the GPU's time.
+
+    On the simulator `leaked` is how many bytes of malloc nobody freed.
+    """
 
     steps: int = 0
     operations: int = 0
+    leaked: int = 0
     milliseconds: float | None = None
 
 

@@ -78,7 +78,7 @@ def simulate(
             watch(machine, names_in_shared(shared, static, parts))
         Run(machine).to_end()
     binding.deliver()
-    return Statistics(machine.steps, machine.engine.issued)
+    return Statistics(machine.steps, machine.engine.issued, machine.heap.used)
 
 
 def _whole_clusters(

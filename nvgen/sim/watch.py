@@ -33,9 +33,7 @@ def watch(machine: Machine, names: Mapping[int, str]) -> None:
     machine.engine.clocks = clocks
     alone = len(machine.ctas) == 1
     for region in machine.memory.allocations:
-        if region.data.size <= MOST_BYTES:
-            home = 0 if alone else -1
-            _attach(machine, region, Shadow.of(clocks, region.name, region.data.size, home=home))
+        watch_allocation(machine, region)
     together = machine.cluster == (1, 1, 1)
     has_tensors = any(_has_tensors(code) for code in machine.functions.values())
     for cta in machine.ctas:
@@ -47,6 +45,14 @@ def watch(machine: Machine, names: Mapping[int, str]) -> None:
         if has_tensors:
             name = "tensor memory" if alone else f"tensor memory of CTA {cta.number}"
             cta.tensor.shadow = Shadow.of(clocks, name, LANES * COLUMNS, home=home, unit=CELLS)
+
+
+def watch_allocation(machine: Machine, region: Region) -> None:
+    """Detect races in an allocation of global memory, if they are detected at all."""
+    clocks, size = machine.engine.clocks, region.data.size
+    if clocks is not None and size <= MOST_BYTES:
+        home = 0 if len(machine.ctas) == 1 else -1
+        _attach(machine, region, Shadow.of(clocks, region.name, size, home=home))
 
 
 def _attach(machine: Machine, region: Region, shadow: Shadow) -> None:

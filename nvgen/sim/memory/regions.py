@@ -7,6 +7,7 @@ and races.  PTX ISA, State Spaces.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 from enum import Enum
 from typing import TypeVar
@@ -72,6 +73,7 @@ class Region:
     private: bool = False  # no other thread, or no thread at all, writes it
     shadow: Shadow | None = None  # where races are looked for
     earlier: Earlier | None = None  # where loads may find what was there before
+    freed: int = 0  # the bytes that it had, if it was freed
 
     @classmethod
     def blank(cls, name: str, base: int, size: int) -> Region:
@@ -110,7 +112,12 @@ class Region:
     @property
     def end(self) -> int:
         """The address after the last byte."""
-        return self.base + self.data.size
+        return self.base + (self.freed or self.data.size)
+
+    def end_life(self) -> None:
+        """Free it: no access is inside of it any longer."""
+        self.freed = self.data.size
+        self.data, self.written, self.shadow = self.data[:0], self.written[:0], None
 
     def fence(self) -> None:
         """A proxy fence: makes earlier writes of threads visible to the async proxy."""
@@ -212,9 +219,9 @@ class Memory:
             left = left[~inside]
 
     def _region_at(self, first: int, agent: str, kind: Access) -> Region:
-        for region in self.allocations:
-            if region.base <= first < region.end + _GAP:
-                return region
+        at = bisect.bisect_right(self.allocations, first, key=lambda region: region.base) - 1
+        if at >= 0 and first < self.allocations[at].end + _GAP:
+            return self.allocations[at]
         near = min(
             self.allocations,
             key=lambda r: min(abs(first - r.base), abs(first - r.end)),
@@ -235,6 +242,13 @@ def _check_bounds(region: Region, offsets: Addresses, size: int, kind: Access, a
     outside = (offsets < 0) | (offsets > region.data.size - size)
     if outside.any():
         address = int(offsets[outside][0]) + region.base
+        if region.freed:
+            raise fault(
+                "freed",
+                f"{agent} {kind.value}s memory that was freed",
+                got=f"{size} bytes at {address:#x}, in {region.name}",
+                expected="accesses that happen before free",
+            )
         raise fault(
             "out-of-bounds",
             f"{agent} {kind.value}s outside of {region.name}",

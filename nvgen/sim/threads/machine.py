@@ -24,6 +24,7 @@ from nvgen.sim.async_ops.groups import BulkGroups, CopyGroups
 from nvgen.sim.async_ops.multiplies import MultiplyGroups, RegisterUse
 from nvgen.sim.async_ops.schedule import Mode
 from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.memory.heap import Heap
 from nvgen.sim.memory.layout import LocalLayout
 from nvgen.sim.memory.local import LocalMemory, check_passed
 from nvgen.sim.memory.regions import RANK_SHIFT, Bytes, Memory, Region
@@ -428,6 +429,7 @@ class Machine:
     explicit_cluster: bool = False
     cta_group: CtaGroup | None = None  # of the first tcgen05 instruction that has one
     ctas: list[Cta] = field(default_factory=list)
+    heap: Heap = field(default_factory=Heap)
     steps: int = 0
     _leaders: dict[int, int] = field(default_factory=dict)
 

@@ -211,10 +211,27 @@ def test_the_report_for_machines(nvgen: Nvgen, folder: Path) -> None:
         "outcome": "ok",
         "schedule": "late",
         "operations": 0,
+        "leaked": 0,
         "outputs": ["C.npy"],
         "not_kept": [],
         "findings": [],
     }
+
+
+KEEPS = """
+define ptx_kernel void @keeps() {
+  %p = call ptr @malloc(i64 16)
+  store volatile i32 1, ptr %p
+  ret void
+}
+declare ptr @malloc(i64)
+"""
+
+
+def test_what_was_not_freed_is_told(nvgen: Nvgen, folder: Path) -> None:
+    assert "; 512 bytes of malloc were not freed; wrote no file" in run(nvgen, KEEPS).err
+    told = run(nvgen, KEEPS, options=("--block", "32", "--json"))
+    assert (told.status, told.json()["leaked"]) == (0, 512)
 
 
 ENDS = {

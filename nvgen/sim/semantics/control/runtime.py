@@ -1,8 +1,8 @@
-"""Functions of the CUDA driver: printing, and assertions.
+"""Functions of the CUDA driver: printing, assertions, and the heap of the device.
 
 Layer: nvgen.sim.semantics.  A printf prints for each thread of the warp, in the order of lanes, to
 Python's standard output; the driver prints when the host waits for the kernel.  CUDA C++
-Programming Guide, Formatted Output; Assertion.
+Programming Guide, Formatted Output; Assertion; Dynamic Global Memory Allocation and Operations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, gather
 from nvgen.sim.semantics.memory.accesses import Owners, find
-from nvgen.sim.threads.machine import Outcome, Strand
+from nvgen.sim.threads.machine import WARP, Outcome, Strand
+from nvgen.sim.watch import watch_allocation
 
 CONVERSION = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?(hh|h|ll|l|z)?([diuxXocfFeEgGaAsp%])")
 """A conversion of a format: flags, width, precision, length, kind."""
@@ -125,8 +126,46 @@ def _assertfail(strand: Strand, passed: Sequence[str], results: Sequence[str]) -
     )
 
 
+def _malloc(strand: Strand, passed: Sequence[str], results: Sequence[str]) -> Outcome:
+    machine = strand.warp.cta.machine
+    for lane, size in zip(_lanes(strand), _addresses(strand, passed[0]), strict=True):
+        region = machine.heap.allocate(machine.memory, int(size), _thread(strand, lane))
+        if region is not None:
+            watch_allocation(machine, region)
+        address = np.array([0 if region is None else region.base], np.int64).view(np.uint8)
+        for name in results:
+            strand.frame.passed[name][lane, :8] = address
+    return None
+
+
+def _free(strand: Strand, passed: Sequence[str], results: Sequence[str]) -> Outcome:
+    """Free is a write to the whole of it, which races with accesses that nothing orders before."""
+    machine = strand.warp.cta.machine
+    for lane, address in zip(_lanes(strand), _addresses(strand, passed[0]), strict=True):
+        if not address:
+            continue
+        region = machine.heap.find(int(address), _thread(strand, lane))
+        machine.memory.access(
+            region, np.array([address]), region.data.size, Access.WRITE, Proxy.GENERIC,
+            f"free by {_thread(strand, lane)}", lanes=np.array([lane], np.intp),
+        )  # fmt: skip
+        machine.heap.free(region)
+    return None
+
+
+def _lanes(strand: Strand) -> list[int]:
+    return [int(lane) for lane in np.flatnonzero(strand.lanes)]
+
+
+def _thread(strand: Strand, lane: int) -> str:
+    warp = strand.warp
+    return f"thread {warp.number * WARP + lane} of CTA {warp.cta.number}"
+
+
 RUNTIME: dict[str, Callable[[Strand, Sequence[str], Sequence[str]], Outcome]] = {
     "vprintf": _vprintf,
     "__assertfail": _assertfail,
+    "malloc": _malloc,
+    "free": _free,
 }
 """The functions by name; each gets the frame slots of its parameters and of its result."""
