@@ -11,17 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from intrinsics import catalog
-from intrinsics.mir import (
-    Block,
-    Label,
-    MachineFunction,
-    MachineInstr,
-    Reg,
-    incoming,
-    inverted,
-)
+from intrinsics.mir import Block, MachineFunction, MachineInstr, Reg, incoming, inverted
 from isel.control_flow import reach
+from isel.passes.preheaders import split_edge
 
 Phis = Mapping[int, list[MachineInstr]]
 """The PHI records of the blocks that have some, by the blocks' indices."""
@@ -39,15 +31,16 @@ def separate_ends(function: MachineFunction, phis: Phis, after: Sequence[Sequenc
         for head in following
         if head < end and head in phis
     ]
-    found = False
+    blocks, made = function.blocks, list[Block]()
+    names = {block.name for block in blocks} if back else set()
     for end, head in back:
         inner = _inner_loop(end, head, after)
         if not inner:
             continue
         if not _written_in(function, inner).issuperset(_values(function, phis[head], end)):
-            _separate(function, end, head, phis[head])
-            found = True
-    return found
+            made.append(split_edge(blocks[end], blocks[head], names))
+    blocks += made
+    return bool(made)
 
 
 def _inner_loop(end: int, head: int, after: Sequence[Sequence[int]]) -> Set[int]:
@@ -72,18 +65,3 @@ def _values(function: MachineFunction, phis: Sequence[MachineInstr], end: int) -
         for value, label in incoming(phi):
             if label == name and type(value) is int and value != phi.ops[0]:
                 yield value
-
-
-def _separate(function: MachineFunction, end: int, head: int, phis: Sequence[MachineInstr]) -> None:
-    """Put a block between two others."""
-    old, to = function.blocks[end], function.blocks[head]
-    names = {block.name for block in function.blocks}
-    name = f"{old.name}_next"
-    while name in names:
-        name += "_"
-    for mi in old.terminators():
-        mi.map_labels({to.name: name})
-    for phi in phis:
-        phi.map_labels({old.name: name})
-    branch = MachineInstr(catalog.form("bra"), (Label(to.name),), None, old.instrs[-1].loc)
-    function.blocks.append(Block(name, [branch]))

@@ -4,7 +4,8 @@ Layer: isel.passes.  Input and output: a function in SSA form, but that inline a
 register on some of the paths to what reads it.  What stands before a branch is computed on every
 path, and a thread waits for a load where its value is first read; ptxas 13.5 leaves it there.  A
 value that is read only in later blocks, which are not on every path or are in a loop, is computed
-in the nearest one that dominates these, as by LLVM's back end (MachineSinking).
+in the nearest one that dominates these, as by LLVM's back end (MachineSinking); loops get
+preheaders for that.
 
 Not so where a warpgroup multiplies: its accumulators would be copied for what reads them later, and
 ptxas spills registers that roles have been given by number.
@@ -33,6 +34,7 @@ from intrinsics.mir import (
 from intrinsics.row import Effect
 from isel.control_flow import Dominators, components, post_dominators, reach
 from isel.passes.fill_wgmma import multiplies_among
+from isel.passes.preheaders import give_preheaders
 
 _BLOCKS = 3
 """The least that a function has whose branch passes one by."""
@@ -56,6 +58,7 @@ def sink_values(function: MachineFunction) -> None:
     forms = set(function.forms())
     if multiplies_among(forms) or any(form.row.pseudo and form.row.id != "phi" for form in forms):
         return
+    give_preheaders(function)
     movable = _Movable(function)
     if not movable.records:
         return

@@ -212,7 +212,7 @@ def judged(pair: Pair, kernel: str, given: Sequence[Argument]) -> str:
     said = ""
     for threads in THREADS:
         said = _judged(pair, kernel, given, threads)
-        if not said.startswith("both end"):
+        if "both end" not in said:
             break
     return said
 
@@ -222,7 +222,8 @@ def _judged(pair: Pair, kernel: str, given: Sequence[Argument], threads: int) ->
     theirs, left = outcome(pair.theirs, kernel, given, block)
     ours, own = outcome(pair.ours, kernel, given, block)
     if ours != theirs:
-        return f"differs: nvgen's {ours or 'ends well'}, LLVM's {theirs or 'ends well'}"
+        what = "differs, both end" if ours and theirs else "differs"
+        return f"{what}: nvgen's {ours or 'ends well'}, LLVM's {theirs or 'ends well'}"
     if theirs:
         return f"both end: {theirs}"
     arrays = [one for one in given if isinstance(one, np.ndarray)]
