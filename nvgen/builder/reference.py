@@ -14,6 +14,7 @@ import inspect
 import pkgutil
 import re
 import sys
+import textwrap
 import types
 import typing
 from collections.abc import Iterable, Iterator
@@ -31,7 +32,7 @@ from nvgen.instructions.calls import function_of
 from nvgen.instructions.methods import Verbs
 from nvgen.instructions.roles import SpecialRegister
 from nvgen.instructions.table import CHAPTERS, NAMED, others
-from nvgen.instructions.verb import Parameter, Verb
+from nvgen.instructions.verb import Verb
 from nvgen.values.number_types import is_float
 from nvgen.values.numbers import Float
 
@@ -167,13 +168,19 @@ def _titled() -> Iterator[tuple[str, list[type], tuple[str, ...], tuple[Verb, ..
 
 def _verb(verb: Verb) -> Iterator[str]:
     yield f"#### b.{verb.name}\n"
-    shown = _signature(function_of(verb), bound=True)
-    if verb.like:  # a type of the caller's choice, which the result has too
-        given, arrow, gives = shown.rpartition(" -> ")
-        given = given.replace(f"{verb.like}: WordLike", f"{verb.like}: Number")
-        shown = given + arrow + gives.replace("Int", "Number", 1)
-    yield from _code([f"{verb.name}{shown}"])
+    yield from _code([f"{verb.name}{_call(verb, 'Number', bound=True)}"])
     yield verb.doc.replace(".  ", ". ") + "\n"
+
+
+def _call(verb: Verb, like: str, *, bound: bool = False) -> str:
+    """Its signature; a type of the caller's choice, which the result has too, is called `like`."""
+    given, arrow, gives = _signature(function_of(verb), bound=bound).rpartition(" -> ")
+    if not arrow:
+        return gives
+    if verb.like:
+        given = given.replace(f"{verb.like}: WordLike", f"{verb.like}: {like}")
+        gives = gives.replace("Int", like, 1)
+    return given + arrow + gives
 
 
 def _classes() -> Iterator[type]:
@@ -315,7 +322,7 @@ _VALUES = {
     "nvgen.values.pointers": ("Barrier", "Barriers", "Pointer"),
     "nvgen.values.vectors": ("Vector",),
 }
-_WIDTH = 100
+_WIDTH, _INDENT = 100, "    "
 
 
 def stub() -> str:
@@ -346,26 +353,11 @@ def _imports(verbs: list[Verb]) -> Iterator[str]:
 
 def _stubbed(verb: Verb) -> Iterator[str]:
     """One method: its signature, its docstring."""
-    given = [_stubbed_parameter(verb, one) for one in verb.parameters]
-    named = next((i for i, one in enumerate(verb.parameters) if one.keyword), None)
-    if named is not None:
-        given.insert(named, "*")
-    result = verb.returns
-    if verb.like:
-        result = result.replace("Int", "Shuffled", 1)
-    line = f"    def {verb.name}({', '.join(['self', *given])}) -> {result}:\n"
-    if len(line) > _WIDTH + 1:
-        parts = "".join(f"        {one},\n" for one in ["self", *given])
-        line = f"    def {verb.name}(\n{parts}    ) -> {result}:\n"
+    call = _call(verb, "Shuffled")
+    call += "" if " -> " in call else " -> None"
+    line = textwrap.indent(_folded(f"def {verb.name}{call}:", _WIDTH - len(_INDENT)), _INDENT)
     doc = verb.doc.replace("\n", "\n        ").replace("\n        \n", "\n\n")
-    yield f'\n{line}        """{doc}\n        """\n'
-
-
-def _stubbed_parameter(verb: Verb, one: Parameter) -> str:
-    type_ = "Shuffled" if one.name == verb.like and one.type != "Pointer" else one.type
-    if one.default is one.python().empty:
-        return f"{one.name}: {type_}"
-    return f"{one.name}: {type_} = {default_text(one.default)}"
+    yield f'\n{line}\n        """{doc}\n        """\n'
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from nvgen.machine_code.tools import run_tool
 if TYPE_CHECKING:
     from nvgen.built import Kernel
 
-_FORMAT = 3
+_FORMAT = 4
 _PACKAGES = ("intrinsics", "asmprinter", "isel", "nvgen")
 _ENDING = ".cubin"
 _TEMPORARY = "[0-9a-f]" * 40 + "*.tmp"

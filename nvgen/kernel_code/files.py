@@ -14,9 +14,11 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType
@@ -37,8 +39,8 @@ def write(path: Path, code: MachineCode) -> None:
         "name": code.name,
         "block": code.block,
         "dynamic_shared": code.dynamic_shared,
-        "params": [[*_names(param)] for param in code.params],
-        "parameters": [[*_fields(parameter)] for parameter in code.parameters],
+        "params": [_plain(one) for one in code.params],
+        "parameters": [_plain(one) for one in code.parameters],
         "resources": asdict(code.resources),
         "warnings": [[f.rule, f.message, f.got, f.expected, f.hint] for f in code.warnings],
     }
@@ -98,7 +100,7 @@ def read(path: Path) -> MachineCode | None:
         found = MachineCode(
             attributes["name"],
             cubin,
-            tuple(_param(*names) for names in attributes["params"]),
+            tuple(_made(Param, one) for one in attributes["params"]),
             (attributes["block"][0], attributes["block"][1], attributes["block"][2]),
             attributes["dynamic_shared"],
             Resources(**attributes["resources"]),
@@ -114,7 +116,7 @@ def read(path: Path) -> MachineCode | None:
                 )
                 for rule, message, got, expected, hint in attributes["warnings"]
             ),
-            tuple(_parameter(*told) for told in attributes["parameters"]),
+            tuple(_made(Parameter, one) for one in attributes["parameters"]),
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
@@ -144,39 +146,25 @@ def _mark(path: Path) -> None:
     os.utime(path, ns=(now, now))
 
 
-def _names(param: Param) -> Iterator[str | int | bool | None]:
-    """A parameter's fields, in their order, enumerations by their names."""
-    yield from (param.name, param.type.name, param.size, param.align)
-    yield param.pointee.name if param.pointee is not None else None
-    yield from (param.is_pointer, param.pointee_align, param.constant)
-    yield param.half.name if param.half is not None else None
+Made = TypeVar("Made", Param, Parameter)
+
+_ENUMERATIONS: dict[str, type[Enum]] = {
+    **dict.fromkeys(("type", "half", "number", "holds"), ScalarType),
+    "pointee": Space, "dtype": ElementType, "swizzle": Swizzle, "kind": MapKind,
+}  # fmt: skip
+"""Fields of parameters that are members of an enumeration, which a file names, or None."""
 
 
-def _param(
-    name: str, type_: str, size: int, align: int, pointee: str | None,
-    is_pointer: bool, pointee_align: int, constant: bool, half: str | None,
-) -> Param:  # fmt: skip
-    return Param(
-        name, ScalarType[type_], size, align, Space[pointee] if pointee else None,
-        is_pointer, pointee_align, constant, ScalarType[half] if half else None,
-    )  # fmt: skip
+def _plain(parameter: Param | Parameter) -> dict[str, object]:
+    """A parameter's fields, as JSON has them."""
+    found = {one.name: getattr(parameter, one.name) for one in fields(parameter)}
+    return {k: v.name if isinstance(v, Enum) else v for k, v in found.items()}
 
 
-def _fields(parameter: Parameter) -> Iterator[str | bool | tuple[int, ...] | None]:
-    """The fields of what the builder calls a parameter, likewise."""
-    yield parameter.name
-    yield parameter.dtype.name if parameter.dtype is not None else None
-    yield from (parameter.box, parameter.swizzle.name, parameter.is_output, parameter.kind.name)
-    yield parameter.number.name if parameter.number is not None else None
-    yield parameter.holds.name if parameter.holds is not None else None
-
-
-def _parameter(
-    name: str, dtype: str | None, box: list[int], swizzle: str, is_output: bool, kind: str,
-    number: str | None, holds: str | None = None,
-) -> Parameter:  # fmt: skip
-    return Parameter(
-        name, ElementType[dtype] if dtype else None, tuple(box), Swizzle[swizzle], is_output,
-        MapKind[kind], ScalarType[number] if number else None,
-        ScalarType[holds] if holds else None,
-    )  # fmt: skip
+def _made(kind: Callable[..., Made], given: dict[str, object]) -> Made:
+    """A parameter of fields that JSON has."""
+    found = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+    for name in _ENUMERATIONS.keys() & found.keys():
+        if found[name] is not None:
+            found[name] = _ENUMERATIONS[name][str(found[name])]
+    return kind(**found)
