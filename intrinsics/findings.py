@@ -175,10 +175,10 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def without_copies(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings without repetitions: copies from one line of Python are one.
+    """Findings without repetitions: copies from one line of the source are one.
 
-    A loop of Python unrolls a line into many of LLVM IR; the rule, the message and the calls that
-    lead to the line are then the same, and the first copy stands for all.
+    A loop of Python, or a compiler, unrolls a line into many of LLVM IR; the rule, the message and
+    the calls that lead to the line are then the same, and the first copy stands for all.
     """
     copies: dict[tuple[object, ...], list[Finding]] = {}
     for number, f in enumerate(findings):
@@ -192,7 +192,7 @@ def without_copies(findings: Iterable[Finding]) -> list[Finding]:
 def _counted(finding: Finding, times: int) -> Finding:
     if times == 1:
         return finding
-    return replace(finding, message=f"{finding.message} ({times} times from this line of Python)")
+    return replace(finding, message=f"{finding.message} ({times} times from this line)")
 
 
 def verdict(findings: Iterable[Finding]) -> Verdict:

@@ -274,7 +274,15 @@ def _check(parser: argparse.ArgumentParser) -> None:
     _allow(parser, "leave out findings of a rule (* stands for anything)")
     _extension(parser, compiles=False)
     parser.add_argument("--strict", action="store_true", help="reviews count as errors")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--format", choices=("text", "json", "sarif", "github"), default="text",
+        help="text (default); JSON; SARIF 2.1.0; annotations of GitHub's workflows",
+    )  # fmt: skip
+    parser.add_argument(
+        "--baseline",
+        metavar="FILE",
+        help="leave out what the report of an earlier check has, written by --format json",
+    )
 
 
 def _allow(parser: argparse.ArgumentParser, text: str) -> None:

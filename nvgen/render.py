@@ -179,7 +179,7 @@ def summary(findings: Sequence[Finding], name: str) -> Line:
     """One line that sums the findings up; nothing is called clean that was not checked."""
     result = verdict(findings)
     counts = [
-        f"{n} {severity.value}{'s' if n > 1 and severity is not Severity.REVIEW else ''}"
+        f"{n} {severity.value}{'s' if n > 1 else ''}"
         for severity in Severity
         if (n := sum(f.severity is severity for f in findings))
     ]
@@ -203,6 +203,9 @@ def as_json(finding: Finding) -> dict[str, str | int]:
         "message": text(finding.message),
         "line": finding.place.line,
         "column": finding.place.column,
+        "function": text(finding.place.function),
+        "source_file": text(finding.place.python_file),
+        "source_line": finding.place.python_line,
         "op": text(finding.op),
         "got": text(finding.got),
         "expected": text(finding.expected),

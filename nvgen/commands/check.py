@@ -40,27 +40,55 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if not arguments.rule:  # own rules have ids of their own
             _check_allowed(arguments.allow, findings)
+        shown = _new(arguments, [f for f in findings if not _allowed(f, arguments.allow)])
     except InputError as error:
-        if arguments.format != "json":
+        if arguments.format == "text":
             raise
-        findings, readable = list(error.findings), False
-    shown = [f for f in findings if not _allowed(f, arguments.allow)]
-    if arguments.format == "json":
-        import json
-
-        report = {
-            "file": file,
-            "stage": stage,
-            "verdict": verdict(shown).value,
-            "findings": [as_json(f) for f in shown],
-        }
-        print(json.dumps(report, indent=2))
-    else:
+        shown = findings = list(error.findings)
+        readable = False
+    if arguments.format == "text":
         print_findings(shown, text, sys.stdout)
-        Printer(sys.stdout).line(summary(shown, f"{file}{own_target}"))
+        left = len(findings) - len(shown) if arguments.baseline else 0
+        Printer(sys.stdout).line([*summary(shown, f"{file}{own_target}"), (_left_out(left), "")])
+    else:
+        print(_report(arguments.format, stage, file, shown, readable=readable))
     if not readable:
         return 2
     return int(_fails(shown, strict=arguments.strict))
+
+
+def _new(arguments: argparse.Namespace, findings: list[Finding]) -> list[Finding]:
+    """The findings without those of a baseline."""
+    if not arguments.baseline:
+        return findings
+    from nvgen.commands.reports import new_since
+
+    return new_since(arguments.baseline, findings)
+
+
+def _left_out(number: int) -> str:
+    return f"; {number} that the baseline has are left out" if number else ""
+
+
+def _report(
+    format_: str, stage: str, file: str, shown: Sequence[Finding], *, readable: bool
+) -> str:
+    """The findings for machines."""
+    from nvgen.commands import reports
+
+    if format_ == "sarif":
+        return reports.sarif(shown, file, readable=readable)
+    if format_ == "github":
+        return reports.github(shown, file).rstrip("\n")
+    import json
+
+    report = {
+        "file": file,
+        "stage": stage,
+        "verdict": verdict(shown).value,
+        "findings": [as_json(f) for f in shown],
+    }
+    return json.dumps(report, indent=2)
 
 
 def _judge(arguments: argparse.Namespace) -> tuple[str, str, str, list[Finding], bool, str]:

@@ -195,7 +195,7 @@ def test_a_loop_that_python_unrolls_is_told_once_with_a_count() -> None:
     found = [unrolled(10, 5), unrolled(14, 5), unrolled(16, 6), unrolled(18, 5)]
     first, other = without_copies(found)
     assert (first.message, first.place) == (
-        "text (3 times from this line of Python)", found[0].place,
+        "text (3 times from this line)", found[0].place,
     )  # fmt: skip
     assert other == found[2]
     assert str(VerificationError(found)).count("error[a/b]") == 2

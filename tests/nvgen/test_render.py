@@ -217,7 +217,7 @@ def test_colours_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
         ((), "f: clean"),
         ((Severity.NOTE,), "f: clean (1 note)"),
         ((Severity.WARNING,) * 2, "f: clean (2 warnings)"),
-        ((Severity.REVIEW,) * 2, "f: review (2 review)"),
+        ((Severity.REVIEW,) * 2, "f: review (2 reviews)"),
         ((Severity.ERROR, Severity.NOTE, Severity.ERROR), "f: error (2 errors, 1 note)"),
     ],
 )
@@ -232,9 +232,11 @@ def test_what_was_not_judged_is_not_called_clean() -> None:
 
 
 def test_json_has_all_fields_of_a_finding_that_machines_need() -> None:
-    found = finding(4, 2, op="o", got="g", expected="e", section="s", hint="h")
+    found = finding(op="o", got="g", expected="e", section="s", hint="h")
+    found = found.at(Place("k.ll", 4, 2, "k", "k.py", 7))
     assert as_json(found) == {
         "rule": "a/rule", "severity": "error", "message": "wrong", "line": 4, "column": 2,
+        "function": "k", "source_file": "k.py", "source_line": 7,
         "op": "o", "got": "g", "expected": "e", "section": "s", "hint": "h",
     }  # fmt: skip
 

@@ -61,6 +61,7 @@ def read_input(files: Sequence[str]) -> Input:
                 place=Place(printable(one.file)),
                 got=language,
                 expected="LLVM IR as text or bitcode",
+                hint="give each other file by itself",
             )
     text = linked([Part(one.file, parse(one.text, file=printable(one.file))) for one in inputs])
     return Input(" + ".join(printable(one.file) for one in inputs), text)

@@ -18,8 +18,11 @@ from tests.ptx_corpus import FILES, FOLDER
 
 TARGET = ("--target", "sm_100a")
 KEYS = (
-    "rule", "severity", "message", "line", "column", "op", "got", "expected", "section", "hint",
+    "rule", "severity", "message", "line", "column", "function", "source_file", "source_line",
+    "op", "got", "expected", "section", "hint",
 )  # fmt: skip
+
+NUMBERS = ("line", "column", "source_line")
 
 GOOD_PTX = """\
 .version 8.6
@@ -284,7 +287,7 @@ def test_the_report_for_machines(
     assert bool(report["findings"]) == (verdict != "clean")
     for finding in report["findings"]:
         assert tuple(finding) == KEYS
-        assert all(isinstance(finding[key], str) for key in KEYS if key not in ("line", "column"))
+        assert all(isinstance(finding[key], str) for key in KEYS if key not in NUMBERS)
         assert isinstance(finding["line"], int)
         assert isinstance(finding["column"], int)
         assert re.fullmatch(r"[\w.]+/[\w-]+", finding["rule"])
@@ -336,7 +339,7 @@ def test_no_rule_about_whole_functions_calls_them_wrong(nvgen: Nvgen, path: Path
 def test_what_is_not_known_is_no_error_unless_it_must_be(nvgen: Nvgen) -> None:
     path = FOLDER / "nvcc_memory_sm90.ptx"
     level = ("--level", "record")
-    assert nvgen("check", path, *level).out.endswith(f"{path}: incomplete (4 review)\n")
+    assert nvgen("check", path, *level).out.endswith(f"{path}: incomplete (4 reviews)\n")
     assert nvgen("check", path, *level, "--strict").status == 1
     allowed = nvgen("check", path, *level, "--strict", "--allow", "ptx/not-modelled")
     assert (allowed.status, allowed.out) == (0, f"{path}: clean\n")
