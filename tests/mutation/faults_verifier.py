@@ -80,7 +80,7 @@ FAULTS = (
     ),
     Fault(
         "gathered-bytes", Kind.BARRIER, _FUNCTION + "barriers/expect_tx.py",
-        "return times * boxes[named], True", "return boxes[named], True",
+        "return (times * box, True) if", "return (box, True) if",
         "function level: a copy of four rows brings one",
         "tests/isel/verifier/function/test_expect_tx.py",
     ),
