@@ -23,7 +23,7 @@ from isel.verifier.ordering.execute import Run
 from isel.verifier.ordering.judgement.contents import Contents
 from isel.verifier.ordering.judgement.races import Finder, Footprints, Race
 from isel.verifier.ordering.memory_regions import Region
-from isel.verifier.ordering.program import Program
+from isel.verifier.ordering.program import Program, has_loaded_index
 from isel.verifier.ordering.run.log import Log
 from isel.verifier.ordering.run.machine import Launch
 
@@ -311,7 +311,8 @@ class Runs:
         () is the one that the kernel and the user give, or one to seek the size in.  With `sizes`
         the run whose arguments are a size comes first: a wrong shape shows in it.  Where arguments
         do not matter, since none is loaded or another run has the same log until both are cut, the
-        first is made once more with a larger budget.
+        first is made once more with a larger budget.  Where memory holds indices, that of a size is
+        made once more with small ones.
         """
         sized: Log | None = None
         if sizes:
@@ -333,6 +334,8 @@ class Runs:
                 sized = log if number == _SIZE else sized
         if sized is not None and sized.reads_arguments and not sized.truncated:
             yield self._run(_LARGER, cluster, late=False, place=_PLACE)
+            if sized.assumed and has_loaded_index(self._program.graph):
+                yield self._run(_SIZE, cluster, late=False, contents=_RUNS[0][0])
         if first is not None and first.truncated and (alike or not first.reads_arguments):
             yield self._run(first.number, cluster, late=False, longer=_LONGER)
 

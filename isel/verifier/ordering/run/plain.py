@@ -51,7 +51,8 @@ def _elect(p: Plain) -> None:
 
 def _load(p: Plain) -> None:
     """Load parameters or global data: every integer is the same, every pointer an address of its
-    own.  In a run of a later cluster integers that lie side by side in memory increase.
+    own.  In a run of a later cluster integers that lie side by side in memory increase, and in one
+    that has contents of memory these are other than the arguments.
 
     Floating-point numbers have the bits of the integer: kernels compare them with zero.  An element
     of an array among the parameters is not known, since its elements depend on each other.
@@ -65,6 +66,8 @@ def _load(p: Plain) -> None:
         p.write("d", None)
         return
     p.run.log.assumed |= not of_param
+    if not of_param and p.run.launch.contents is not None:
+        p.run.log.assume()
     p.run.log.reads_arguments |= type_.bits <= 32
     number = _integer(p, of_param=of_param) if type_.bits <= 32 else POINTER
     known = type_.kind != "f" or of_param or _is_for_floats(p)

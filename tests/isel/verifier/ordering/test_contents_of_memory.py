@@ -86,6 +86,36 @@ def test_indices_from_two_places_may_be_two() -> None:
     assert races(BEFORE + two + addresses + store + load.format(5)) == [Severity.ERROR]
 
 
+COUNTED = """\
+    .shared .align 4 .b8 counts[1024];
+    mov.u32 %r2, counts;
+    shr.u32 %r10, %t, 5;
+    {first}
+    shl.b32 %r4, %r11, 2;
+    add.u32 %r5, %r2, %r4;
+    st.shared.b32 [%r5], 0;
+    st.shared.b32 [%r5+{step}], 0;
+    {meet}
+    setp.ge.u32 %p1, %t, %n;
+    @%p1 bra END;
+    ld.global.b32 %i, [%rd2];
+    mad.lo.u32 %r12, %r10, 64, %i;
+    shl.b32 %r12, %r12, 2;
+    add.u32 %r12, %r2, %r12;
+    st.shared.b32 [%r12], 1;
+"""
+"""Each warp has 64 words, clears all or others' first, and stores at indices from memory."""
+OF_ALL = {"first": "mov.u32 %r11, %t;", "step": 512}
+OF_THE_WARP = {"first": "mad.lo.u32 %r11, %r10, 32, %t;", "step": 128}
+
+
+def test_indices_from_memory_are_small_beside_arguments() -> None:
+    """With n threads and indices as large as n nobody stores in another one's words."""
+    assert races(COUNTED.format(**OF_ALL, meet="")) == [Severity.REVIEW]
+    assert races(COUNTED.format(**OF_ALL, meet="bar.sync 0;")) == []
+    assert races(COUNTED.format(**OF_THE_WARP, meet="bar.warp.sync -1;")) == []
+
+
 # ---- where an argument places a variable ---------------------------------------------------------
 
 DIVIDED = """\
