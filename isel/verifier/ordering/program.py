@@ -295,7 +295,7 @@ def is_one_place(graph: Graph, address: Op | None) -> bool:
 def has_loaded_index(graph: Graph) -> bool:
     """Whether global memory holds what says where threads load or store in shared memory."""
     accesses = [mi for mi in graph.records if mi.form.attributes.get("space") in SHARED]
-    addresses = [reg for mi in accesses if mi.row.id in MEMORY for reg in _plain(mi.get("a"))]
+    addresses = [reg for mi in accesses if mi.row.id in MEMORY for reg in deciding_operands(mi)]
     return any(
         mi.row.id == "ld" and mi.form.attributes.get("space") is Space.GLOBAL
         for reg in graph.behind(addresses)

@@ -58,6 +58,11 @@ class CopyGroups(Groups[AsyncOp]):
         self.open.append(op)
         self.before.append(op)
 
+    def replace(self, op: AsyncOp, part: AsyncOp) -> None:
+        """Put the part of an operation that does this thread's copies in the operation's place."""
+        for ops in (self.open, self.before, *self.committed):
+            ops[:] = [part if one is op else one for one in ops]
+
     def but_the_last(self, count: int) -> list[AsyncOp]:
         """The operations of all groups but the `count` latest."""
         return self.older(count)

@@ -6,6 +6,8 @@ clusterlaunchcontrol.try_cancel.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from intrinsics.limits import BULK_COPY_ALIGNMENT, TENSOR_COPY_ALIGNMENT
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup
@@ -17,8 +19,11 @@ from isel.verifier.ordering.integers import windows
 from isel.verifier.ordering.integers.numbers import lanes_of
 from isel.verifier.ordering.run.clocks import NO_RELEASE, Clock, Release, Source, joined, source_of
 from isel.verifier.ordering.run.lanes import lanes_at
+from isel.verifier.ordering.run.machine import Copying
 from isel.verifier.ordering.run.synchronisation import Delivery
 
+_BULK = "bulk"
+"""The source in clocks that counts bulk copies out of shared memory."""
 _SENT = "sent"
 """The source in clocks that counts copies between shared memories."""
 _OF_TENSORS = ("cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor")
@@ -76,7 +81,7 @@ def _bulk_store(e: Execution) -> bool:
     e.aligned(source, _alignment(e.mi))
     size = e.number("size") or e.run.program.boxes.get(e.index, BULK_COPY_ALIGNMENT)
     region = regions.shared(source, size, writes=False)
-    e.log(Kind.COPY_OUT, [region], done="bulk", by_proxy=True)
+    e.log(Kind.COPY_OUT, [region], done=_BULK, by_proxy=True)
     lane_order.accessed(e, lanes_at(source, e.mask, size, (region,), writes=False))
     return True
 
@@ -132,16 +137,11 @@ def commit_group(kind: str) -> Event:
     return commit
 
 
-def wait_group(kind: str) -> Event:
-    """The event that waits for all groups of a kind but the newest."""
-
-    def wait(e: Execution) -> bool:
-        clocks, clock = e.strand.clocks, {e.source(kind): complete(e, kind)}
-        clocks.complete(clock)
-        clocks.proxied = joined(clocks.proxied, clock)
-        return True
-
-    return wait
+def _wait_group(e: Execution) -> bool:
+    clocks, clock = e.strand.clocks, {e.source(_BULK): complete(e, _BULK)}
+    clocks.complete(clock)
+    clocks.proxied = joined(clocks.proxied, clock)
+    return True
 
 
 def complete(e: Execution, kind: str) -> int:
@@ -166,6 +166,8 @@ def _copy_async(e: Execution) -> bool:
         e.aligned(address, width)
         found = regions.shared_regions(address, e.mask, width, writes=True)
         e.log(Kind.SHARED_STORE, found, done=_CP_ASYNC)
+        copy = Copying(e.index, address, width, e.mask)
+        e.machine.copying[e.strand.actor][e.counters.get(_CP_ASYNC)] = copy
         if found:
             lane_order.accessed(e, lanes_at(address, e.mask, width, found, writes=True))
     return True
@@ -185,8 +187,42 @@ def _copies_arrive(e: Execution) -> bool:
 
 
 def _wait_all(e: Execution) -> bool:
-    e.strand.clocks.complete(e.issued(_CP_ASYNC))
+    e.strand.clocks.complete(_completed(e, e.counters.get(_CP_ASYNC)))
     return True
+
+
+def _wait_for_groups(e: Execution) -> bool:
+    clocks, clock = e.strand.clocks, _completed(e, complete(e, _CP_ASYNC))
+    clocks.complete(clock)
+    clocks.proxied = joined(clocks.proxied, clock)
+    return True
+
+
+def _completed(e: Execution, count: int) -> Clock:
+    """A clock with the first cp.async of the warp, so many of them, of the threads that wait.
+
+    Each thread waits for its own copies: what others copy is from here on an access of its own.
+    """
+    clock: dict[Source, int] = {e.source(_CP_ASYNC): count}
+    copying = e.machine.copying[e.strand.actor]
+    for number, copy in [*copying.items()]:
+        if number > count or (copy.part is not None and not copy.mask & e.mask):
+            continue
+        if copy.part is not None:
+            clock[copy.part] = 1
+        rest = copy.mask & ~e.mask
+        del copying[number]
+        if rest:
+            copying[number] = _parted(e, copy, rest)
+    return clock
+
+
+def _parted(e: Execution, copy: Copying, rest: int) -> Copying:
+    """The copies of threads that have not waited, as an access of their own."""
+    part = e.source(f"{_CP_ASYNC} {e.counters.next('parts')}")
+    found = regions.shared_regions(copy.address, rest, copy.width, writes=True)
+    replace(e, index=copy.record, mask=rest).log(Kind.SHARED_STORE, found, source=part, count=1)
+    return copy._replace(mask=rest, part=part)
 
 
 EVENTS: dict[str, Event] = {
@@ -212,11 +248,11 @@ EVENTS: dict[str, Event] = {
         ),
         _bulk_store,
     ),
-    "cp.async.bulk.commit_group": commit_group("bulk"),
-    "cp.async.bulk.wait_group": wait_group("bulk"),
+    "cp.async.bulk.commit_group": commit_group(_BULK),
+    "cp.async.bulk.wait_group": _wait_group,
     **dict.fromkeys(("cp.async", "cp.async.ignore_src"), _copy_async),
     "cp.async.commit_group": commit_group(_CP_ASYNC),
-    "cp.async.wait_group": wait_group(_CP_ASYNC),
+    "cp.async.wait_group": _wait_for_groups,
     "cp.async.wait_all": _wait_all,
     "cp.async.mbarrier.arrive": _copies_arrive,
     **dict.fromkeys(("st.async", "red.async"), _store_async),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
+from typing import NamedTuple
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Module, Op, Variable
@@ -88,13 +89,27 @@ class Allocation:
     lost: bool = False
 
 
+class Copying(NamedTuple):
+    """Copies of `width` bytes by a cp.async, of the threads that have not waited for theirs.
+
+    Where others have, `part` is what counts in clocks when these are complete.
+    """
+
+    record: int
+    address: Number
+    width: int
+    mask: int
+    part: Source | None = None
+
+
 @dataclass(slots=True)
 class Machine:
     """The shared state of a cluster.
 
     `outstanding` are the mbarriers with outstanding asynchronous operations; `unsynchronised` the
     accesses of threads of each warp since these last synchronised, and `unordered` those to shared
-    memory that the warp's other threads need not see.  `issued` counts the operations
+    memory that the warp's other threads need not see; `copying` the cp.async of each warp for
+    which not all threads have waited, by number.  `issued` counts the operations
     of each thread that a commit tracks; `fenced` are those of other threads that fences order
     before them. `polls` are records whose wait may return without success, `ended_elsewhere` those
     whose wait another cluster may end. `end` is the offset behind the last shared variable, where
@@ -121,6 +136,7 @@ class Machine:
     counters: dict[int, Counters] = field(default_factory=lambda: defaultdict(Counters))
     copies: dict[int, int] = field(default_factory=dict)
     groups: dict[Source, list[int]] = field(default_factory=dict)
+    copying: dict[int, dict[int, Copying]] = field(default_factory=lambda: defaultdict(dict))
     collectors: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
     polls: set[int] = field(default_factory=set)
     ended_elsewhere: set[int] = field(default_factory=set)

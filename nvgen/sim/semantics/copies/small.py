@@ -1,12 +1,12 @@
 """cp.async: copies of a few bytes by each thread, their groups, and their arrivals at mbarriers.
 
 Layer: nvgen.sim.semantics.  The copies of a strand are one operation, from which those of threads
-that wait without the others are parted: a thread waits for its own copies alone.  At some moment
-before that, an operation reads global and writes shared memory.  The manual does not say by which
-proxy, so no proxy fence is asked for behind it; the verifier says so as a review.  An
-arrival on an mbarrier takes effect when all earlier copies of its thread are complete; without
-`.noinc` the phase expects one arrival more from its issue on.  PTX ISA, cp.async;
-cp.async.commit_group; cp.async.wait_group; cp.async.mbarrier.arrive.
+that wait or arrive without the others are parted: a thread waits for its own copies alone.  At some
+moment before that, an operation reads global and writes shared memory.  The manual does not say by
+which proxy, so no proxy fence is asked for behind it; the verifier says so as a review.  An arrival
+on an mbarrier takes effect when all earlier copies of its thread are complete; without `.noinc` the
+phase expects one arrival more from its issue on.  PTX ISA, cp.async; cp.async.commit_group;
+cp.async.wait_group; cp.async.mbarrier.arrive.
 """
 
 from __future__ import annotations
@@ -180,17 +180,17 @@ def _wait(strand: Strand, count: int) -> None:
 
 
 def _parted(warp: Warp, op: AsyncOp, lanes: int) -> AsyncOp:
-    """The part of an operation in flight that does the copies of some of its threads."""
+    """The part of an operation in flight that does the copies of some of its threads.
+
+    Arrivals are of single threads.
+    """
     copies = op.effect
-    assert isinstance(copies, _Copy)
-    rest = copies.mask & ~lanes
-    if op.done or not rest:
+    if op.done or not isinstance(copies, _Copy) or not copies.mask & ~lanes:
         return op
-    op.effect = copies.of(rest)
+    op.effect = copies.of(copies.mask & ~lanes)
     part = copies.of(copies.mask & lanes).issued(warp, op.place)
     for lane in lane_numbers(copies.mask & lanes):
-        groups = _groups(warp, lane)
-        groups.before = [part if one is op else one for one in groups.before]
+        _groups(warp, lane).replace(op, part)
     return part
 
 
@@ -212,6 +212,8 @@ def arrive(c: Compiler, mi: MachineInstr) -> Step:
                 found.expect_arrival()
             thread = (owner.number, warp.number, lane)
             groups = _groups(warp, lane)
+            for op in [*groups.before]:
+                _parted(warp, op, strand.mask)
             effect = _Arrival(owner, offset, found, where.op)
             op = AsyncOp(where.op, thread, "copy.arrive", effect, place, tuple(groups.before))
             groups.before = [op]
