@@ -151,6 +151,7 @@ def _name_and_report(report: Report, races: list[tuple[Log, Race]], runs: Runs) 
     others = (
         runs.only_for_other_sizes(certain)
         | runs.only_for_sizes_of_zero(certain)
+        | runs.only_for_no_bytes(certain)
         | runs.by_contents(certain)
         | runs.by_arguments(certain)
     )

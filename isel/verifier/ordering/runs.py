@@ -22,6 +22,7 @@ from isel.verifier.function.report import Report
 from isel.verifier.ordering.execute import Run
 from isel.verifier.ordering.judgement.contents import Contents
 from isel.verifier.ordering.judgement.races import Finder, Footprints, Race
+from isel.verifier.ordering.judgement.sizes import copies_of_no_bytes
 from isel.verifier.ordering.memory_regions import Region
 from isel.verifier.ordering.program import Program, has_loaded_index
 from isel.verifier.ordering.run.log import Log
@@ -183,6 +184,19 @@ class Runs:
             log = self._run(0, (), late=False, contents=_RUNS[0][0])
             idle -= {race.records for race in self._finder(log).races()}
         return idle
+
+    def only_for_no_bytes(self, races: list[Race]) -> set[tuple[int, int]]:
+        """The records of races with a copy whose phase expects no bytes, where arguments say how
+        many: another run executes both records without a race.
+
+        The size of its box, which is not 0, is the launch's; a launch with this sum has no work.
+        """
+        none = {race.records for race in races}
+        for finder in self.finders() if none else ():
+            idle = copies_of_no_bytes(finder.log)
+            none -= {race.records for race in finder.races() if race.one.first not in idle}
+        raced = [(f.log, {race.records for race in f.races()}) for f in self.finders() if none]
+        return {p for p in none if any(log.executes(p) and p not in at for log, at in raced)}
 
     @cached_property
     def _contents(self) -> Contents:

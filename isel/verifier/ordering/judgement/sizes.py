@@ -88,6 +88,12 @@ def _end(ends: dict[int, int], copies: list[int], sizes: tuple[int, ...]) -> Non
         ends[first] = min(ends.get(first, first + size), first + size)
 
 
+def copies_of_no_bytes(log: Log) -> set[int]:
+    """Where copies of unknown size begin, in phases that expect no bytes."""
+    idle = (phase for phase in log.copies if not log.expected.get(phase))
+    return {first for phase in idle for _, first in log.copies[phase]}
+
+
 def reach_of_copies(log: Log) -> dict[int, int] | None:
     """The most bytes that a copy of unknown size may have, by where it begins.
 

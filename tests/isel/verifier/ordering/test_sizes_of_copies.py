@@ -4,8 +4,11 @@ same order.
 
 from __future__ import annotations
 
+from intrinsics.findings import Severity
 from isel.verifier.ordering.judgement.sizes import ends_of_copies
 from isel.verifier.ordering.run.log import Log
+from tests.each import each
+from tests.isel.verifier.kernels import kernel, said
 
 A, B = (0, 1024), (2048, 2560)  # two buffers each of two operands: 1024 and 512 bytes
 FIRST, SECOND = (64, 0), (72, 0)  # phases of their mbarriers
@@ -51,3 +54,39 @@ def test_copies_of_one_warp_do_not_alternate() -> None:
     """The same addresses from one warp: the first copy is that of 1024 bytes, into B."""
     log = log_of({FIRST: [A[0], B[0]], SECOND: [B[1], A[1]]})
     assert ends_of_copies(log)[B[1]] == B[1] + 1024
+
+
+HEAD = """\
+    .shared .align 128 .b8 tile[1024];
+    .shared .align 8 .b64 full;
+    mov.u32 %r2, tile;
+    setp.ne.u32 %p1, %t, 0;
+    @%p1 bra FILLED;
+    mbarrier.init.shared.b64 [full], 1;
+    fence.proxy.async.shared::cta;
+"""
+COPY = """
+    mbarrier.arrive.expect_tx.shared.b64 %rd1, [full], %r1;
+    cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes
+        [%r2], [%x, {%n}], [full];
+FILLED:
+    bar.sync 0;
+WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [full], 0;
+    @!%p2 bra WAIT;
+    ld.shared.b32 %r3, [tile];
+"""
+BYTES = {
+    "an argument says how many": ("shl.b32 %r1, %n, 8;", Severity.REVIEW),
+    "never any": ("mov.u32 %r1, 0;", Severity.ERROR),
+}
+"""The bytes that the phase expects, and how severe the early load is."""
+
+
+@each("name", BYTES)
+def test_a_phase_that_expects_no_bytes(name: str) -> None:
+    """It is over before the copy; that the argument is 0, and there is a box, no launch may have."""
+    text, severity = BYTES[name]
+    found = said(kernel(HEAD + text + COPY, ".param .u64 x, .param .u32 n", ".reqntid 64"))
+    assert {(f.rule, f.severity) for f in found if f.rule == "ld/before-copy"} == {
+        ("ld/before-copy", severity)
+    }
