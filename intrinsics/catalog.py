@@ -22,8 +22,8 @@ _CHAPTERS = (
     "tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma", "mma_sync", "wmma",
     "mbarrier", "tma", "tma_stores", "tensormap", "sync", "memory", "stack", "atomic", "caches",
     "policies", "multimem", "copies", "bulk", "bulk_reduce", "async_stores", "matrix", "scalar",
-    "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster",
-    "launch_control",
+    "integers", "floats", "narrow_arithmetic", "float_conversions", "control", "calls", "warp",
+    "cluster", "launch_control",
 )  # fmt: skip
 """The chapters: modules of `intrinsics.rows`, in the order of the reference."""
 

@@ -40,6 +40,7 @@ WORDS = {
         "add sub mul fma mad div rcp sqrt rsqrt sin cos lg2 ex2 tanh neg abs copysign min max "
         "testp setp"
     ),
+    "narrow_arithmetic": "add sub mul fma",
     "float_conversions": "cvt",
     "control": "bra brx ret exit trap brkpt opaque ? phi",
     "calls": "call",

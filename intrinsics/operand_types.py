@@ -38,6 +38,8 @@ _UNTYPED = (
     *(ScalarType.F16X2, ScalarType.BF16, ScalarType.BF16X2, ScalarType.F32X2, ScalarType.TF32),
     *(ScalarType.E4M3X2, ScalarType.E5M2X2, ScalarType.E2M3X2, ScalarType.E3M2X2),
     *(ScalarType.E2M1X2, ScalarType.UE8M0X2),
+    *(ScalarType.E4M3X4, ScalarType.E5M2X4, ScalarType.E2M3X4, ScalarType.E3M2X4),
+    *(ScalarType.E2M1X4, ScalarType.E2M1P4X4, ScalarType.UE8M0X4),
 )
 """Types without registers of their own: untyped bits hold them (and .f16x2 itself)."""
 

@@ -70,8 +70,13 @@ class ScalarType(Modifier):
     E5M2X4 = "e5m2x4"
     E2M3X2 = "e2m3x2"
     E3M2X2 = "e3m2x2"
+    E2M3X4 = "e2m3x4"
+    E3M2X4 = "e3m2x4"
     E2M1X2 = "e2m1x2"
+    E2M1X4 = "e2m1x4"
+    E2M1P4X4 = "e2m1p4x4"
     UE8M0X2 = "ue8m0x2"
+    UE8M0X4 = "ue8m0x4"
 
     @property
     def bits(self) -> int:
@@ -95,8 +100,10 @@ class ScalarType(Modifier):
 
 
 def _width(name: str) -> int:
-    if re.match(r"u?e\d", name):  # 6 bits are padded to 8
-        return 8 if name == "e2m1x2" else 8 * int(name.partition("x")[2] or 1)
+    if name.startswith("e2m1x"):
+        return 4 * int(name[-1])
+    if re.match(r"u?e\d", name):  # 6 bits are padded to 8, and 4 bits where the name says p4
+        return 8 * int(name.partition("x")[2] or 1)
     match = re.fullmatch(r"[a-z]+(\d+)(?:x(\d))?", name)
     assert match is not None
     return int(match[1]) * int(match[2] or 1)
@@ -107,6 +114,7 @@ _BITS = {t: 1 if t is ScalarType.PRED else _width(t.value) for t in ScalarType}
 _KIND = {
     t: {"u": "i", "s": "i", "t": "f", "e": "b"}.get(t.value[0], t.value[0]) for t in ScalarType
 } | {
+    **{t: "f" for t in ScalarType if re.fullmatch(r"u?e.*x4", t.value)},
     ScalarType.PRED: "p",
     ScalarType.BF16: "f",
     ScalarType.BF16X2: "f",

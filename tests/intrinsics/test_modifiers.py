@@ -59,12 +59,12 @@ def test_spellings(member: Modifier, ptx: str, opcode: str):
 def test_widths_of_types():
     """The number in a type's name, times how many of it are packed; a predicate is one bit.
 
-    Of the narrow formats each lies in 8 bits, but of those of four bits two.
+    Of the narrow formats each lies in 8 bits; of those of four bits that are not padded, two do.
     """
     for type_ in ScalarType:
-        if narrow := re.fullmatch(r"u?e\d+m\d+(?:x(\d))?", type_.value):
-            count = int(narrow[1] or 1)
-            assert type_.bits == (8 if type_ is ScalarType.E2M1X2 else 8 * count)
+        if narrow := re.fullmatch(r"(u?e\d+m\d+)(p4)?(?:x(\d))?", type_.value):
+            each = 4 if narrow[1] == "e2m1" and not narrow[2] else 8
+            assert type_.bits == each * int(narrow[3] or 1)
             continue
         match = re.fullmatch(r"[a-z]+(\d+)(?:x(\d))?", type_.value)
         expected = int(match[1]) * int(match[2] or 1) if match else 1

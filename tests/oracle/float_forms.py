@@ -79,6 +79,39 @@ def arithmetic() -> list[str]:
     return unique(out)
 
 
+NARROW = ("e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", "e2m1x4", "e2m1p4x4", "ue8m0x4")
+
+
+def _narrow(op: str, modifiers: str, types: tuple[str, ...]) -> str:
+    """A statement on four narrow numbers: those of FP4 without padding are in 16 bits."""
+    d, *sources = types
+    homes = ["%h" if t == "e2m1x4" else "%r" for t in types]
+    last = ["%r4"] if op != "mul" else []
+    registers = [f"{home}{n + 1}" for n, home in enumerate(homes)] + last
+    return statement(f"{op}{modifiers}.{'.'.join((d, *sources))}", *registers)
+
+
+def narrow_arithmetic() -> list[str]:
+    """add sub mul fma ("alternate floating-point formats", PTX ISA 9.4).
+
+    Types in full; modifiers, literals and a register of each class in each place for some.
+    """
+    out = []
+    product = itertools.product
+    counts = {"add": 2, "sub": 2, "mul": 3, "fma": 3}
+    for op, count in counts.items():
+        out += [_narrow(op, ".rn.satfinite", types) for types in product(NARROW, repeat=count)]
+        some = ("e4m3x4", "e2m1x4", "e5m2x4")[:count]
+        for places, end in product(PLACES, ("", ".satfinite", ".sat", ".relu", ".ftz")):
+            out.append(_narrow(op, places + end, some))
+    for register, place in product((*REGISTERS, "7", "1.0"), range(4)):
+        operands = ["%r1", "%h2", "%r3", "%r4"]
+        operands[place] = register
+        out.append(statement("fma.rn.e4m3x4.e2m1x4.e5m2x4", *operands))
+    out += spoil("mul.rn.e4m3x4.e2m1x4.e5m2x4", ("%r1", "%h2", "%r3"), SOME)
+    return unique(out)
+
+
 def approximations() -> list[str]:
     """div rcp sqrt rsqrt sin cos lg2 ex2 tanh neg abs copysign testp.
 
@@ -249,6 +282,7 @@ def _conversion_operands() -> list[str]:
 
 FAMILIES: dict[str, Callable[[], list[str]]] = {
     "float arithmetic": arithmetic,
+    "narrow float arithmetic": narrow_arithmetic,
     "float approximations": approximations,
     "float min/max/setp": extremes_comparisons,
     "float conversions": conversions,

@@ -93,6 +93,7 @@ _REASONS = {
     r"mov\.(f32|f64|pred) \S+, k;": "a kernel's address as a float or a predicate",
     r"mov\.pred \S+, %hx\d;": "two half floats as a predicate",
     r"mov\.b32 %\w+, \{%h1, _\};": "a value that is nowhere",
+    r"mul\.rn\.e4m3x4\S* .*\{%r1, %r2\}": "two registers as four numbers of 8 bits",
     r"(mov|ld|st)\S* .*\{%r1\}": "braces around a single operand",
     r"(ld|st)\.local\.u32 .*\[16\]": "a number as a local address",
     r"\b(ld|st|atom|red|prefetchu?|discard|applypriority|mbarrier|multimem)\b"

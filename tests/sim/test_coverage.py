@@ -90,6 +90,10 @@ NOT_SIMULATED = {
     "mbarrier.check_layout": "mbarriers of another layout, which new machines have",
     "st.async.release": "stores whose completion nothing tells",
     "red.async.release": "reductions whose completion nothing tells",
+    **dict.fromkeys(
+        ("add.narrow", "sub.narrow", "mul.narrow", "fma.narrow"),
+        "what they give for numbers beyond the largest, which nobody has tried here",
+    ),
     "opaque": "what was not understood",
     "phi": "gone before code runs: records leave SSA form",
 }
@@ -193,7 +197,7 @@ def test_a_part_that_is_not_simulated_is_one_of_its_row(row: str, name: str):
 
 # ---- the statements --------------------------------------------------------------------------
 
-TARGETS_TRIED = ("sm_107a", "sm_110a", "sm_90a", "sm_120a")
+TARGETS_TRIED = ("sm_107a", "sm_110a", "sm_90a", "sm_120a", "sm_100a")
 """Between them they have every instruction: sm_110a kind::i8, sm_120a block-scaled mma.sync."""
 RET = MachineInstr(form_of(ROWS["ret"]), ())
 

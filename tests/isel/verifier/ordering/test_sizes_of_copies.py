@@ -84,7 +84,7 @@ BYTES = {
 
 @each("name", BYTES)
 def test_a_phase_that_expects_no_bytes(name: str) -> None:
-    """It is over before the copy; that the argument is 0, and there is a box, no launch may have."""
+    """It is over before the copy; where arguments decide that, no launch need have such ones."""
     text, severity = BYTES[name]
     found = said(kernel(HEAD + text + COPY, ".param .u64 x, .param .u32 n", ".reqntid 64"))
     assert {(f.rule, f.severity) for f in found if f.rule == "ld/before-copy"} == {
