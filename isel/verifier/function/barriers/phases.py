@@ -7,6 +7,8 @@ where anything may end it.  PTX ISA, mbarrier: Phase of the mbarrier object.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import ARRIVING, Event, Kind, signalled
 from isel.verifier.function.flow.values import MemoryLocation, Spread, Symbol
@@ -14,6 +16,7 @@ from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
 
 _SECTION = "mbarrier, Phase of the mbarrier object"
+_WARPGROUP = 4
 
 TOO_MANY = VerifierRule(
     "mbarrier/too-many-arrivals",
@@ -72,7 +75,8 @@ def _too_many(report: Report, init: Event, place: MemoryLocation, count: int) ->
         event = found[0][1]
         if event.kind not in ARRIVING or event.place is None or not event.place.meets(place):
             continue
-        record = _arriving([e for _, e in found if e.place is not None and e.place.meets(place)])
+        there = [(w, e) for w, e in found if e.place is not None and e.place.meets(place)]
+        record = _arriving(there)
         if record is None or record.threads <= count or not record.together:
             continue
         if (f"{event.mi.row.head}/threads", index) in report.findings:
@@ -87,16 +91,20 @@ def _too_many(report: Report, init: Event, place: MemoryLocation, count: int) ->
         )
 
 
-def _arriving(events: list[Event]) -> _Record | None:
-    threads, same = 0, True
-    for event in events:
-        count = event.threads.count
+def _arriving(found: list[tuple[int, Event]]) -> _Record | None:
+    """The threads that arrive, by the warps that do; where only a run knows at which mbarrier of a
+    ring, those of one warpgroup, as warpgroups may take turns at its buffers.
+    """
+    threads: Counter[int] = Counter()
+    same = True
+    for warp, event in found:
+        count, value = event.threads.count, event.value("mbar")
         if count is None or event.count is None or event.threads.perhaps:
             return None
-        threads += count * event.count
-        value = event.value("mbar")
-        same &= value is not None and (value.offset is not None or value.spread is Spread.CTA)
-    return _Record(threads, same or len(events) == 1)
+        known = value is not None and value.offset is not None
+        threads[0 if known else warp // _WARPGROUP] += count * event.count
+        same &= known or (value is not None and value.spread is Spread.CTA)
+    return _Record(max(threads.values(), default=0), same or len(found) == 1)
 
 
 def _expects_more(report: Report, place: MemoryLocation, threads: int) -> bool:
