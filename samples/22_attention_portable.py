@@ -12,7 +12,8 @@ What lies between two multiplies is the same text on both machines; the target d
     o.set(…)             the registers                   tcgen05.st
     s.wait(1)            wgmma.wait_group 1              an mbarrier that the commit of S arrives at
 
-A CTA has a head and the rows of two warpgroups; a ninth warp brings Q, and blocks of K and V.
+A CTA has a head and the rows of two warpgroups; a ninth warp brings Q, and blocks of K and V.  On
+Hopper with d = 128 it is one of a third warpgroup, which gives its registers to the others.
 
     tensor cores    S₁ = Q·K₁ᵀ   O += P₀·V₀   S₂ = Q·K₂ᵀ   O += P₁·V₁   …
     registers                    P₁                        P₂
@@ -20,7 +21,7 @@ A CTA has a head and the rows of two warpgroups; a ninth warp brings Q, and bloc
 O is scaled only where a row of the warp has a new maximum.  Sample 14, for Hopper alone, and
 samples/attention/sm100.py keep CTAs for item after item, and look for no maximum in the loop.
 Runs on the simulator for every target, never run on a real Blackwell GPU yet; on an H200 it has
-0.83 to 0.91 times the speed of cuDNN, 0.70 to 0.79 times that of sample 14 (docs/attention.md).
+0.87 to 1.01 times the speed of cuDNN, 0.76 to 0.83 times that of sample 14 (docs/attention.md).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -37,15 +39,17 @@ STAGES, GROUPS = 2, 2  # buffers; warpgroups that multiply
 TARGETS = ("sm_90a", "sm_100a", "sm_103a", "sm_110a")
 
 
-def shape(target: str, d: int) -> tuple[int, int]:
-    """The rows of a warpgroup, and the keys of a block, for which a thread has the registers."""
-    return (64, 128 if d == 64 else 64) if target == "sm_90a" else (128, 64)
+def shape(target: str) -> tuple[int, int]:
+    """The rows of a warpgroup, and the keys of a block."""
+    return (64, 128) if target == "sm_90a" else (128, 64)
 
 
 def build(target: str = "sm_90a", d: int = 64, *, causal: bool = True) -> Kernel:
     """The kernel for one target, as LLVM IR, for heads of `d` columns, 64 or 128."""
-    rows, keys = shape(target, d)
-    b = KernelBuilder("attention", block=288, dynamic_shared=True, target=target)
+    rows, keys = shape(target)
+    gives = target == "sm_90a" and d == 128  # whether a thread needs more than 224 registers
+    threads = 384 if gives else 288
+    b = KernelBuilder("attention", block=threads, dynamic_shared=True, target=target)
     b.tile_map("q", bf16, (GROUPS * rows, d), rank=3)
     b.tile_map("k", bf16, (keys, d), rank=3)
     b.tile_map("v", bf16, (d, keys), rank=3, major=Major.MN)
@@ -62,18 +66,25 @@ def build(target: str = "sm_90a", d: int = 64, *, causal: bool = True) -> Kernel
     k_ring = b.tile_ring("k_ring", k_tiles, consumers=GROUPS, warps=4)
     v_ring = b.tile_ring("v_ring", v_tiles, consumers=GROUPS, warps=4)
     b.make_mbarriers((q_full, 1), *k_ring.mbarriers, *v_ring.mbarriers)
-    s, o = b.warpgroup_tile(rows, keys), b.warpgroup_tile(rows, d)
+    if not gives:
+        s, o = b.warpgroup_tile(rows, keys), b.warpgroup_tile(rows, d)
 
-    with b.if_warp(GROUPS * 4), b.elect():
-        b.arrive_expecting(q_full, q_tile)
-        b.load_tile(q_tile, args["q"], (0, row, head), q_full)
-        producers = (k_ring.producer(), "k"), (v_ring.producer(), "v")
-        with b.range(blocks) as block:
-            for end, name in producers:
-                with end.fill() as slot:
-                    b.load_tile(slot.tile, args[name], (0, block * keys, head), slot.full)
+    with b.if_warpgroup(GROUPS) if gives else nullcontext():
+        if gives:
+            b.setmaxnreg_dec(24)
+        with b.if_warp(GROUPS * 4), b.elect():
+            b.arrive_expecting(q_full, q_tile)
+            b.load_tile(q_tile, args["q"], (0, row, head), q_full)
+            producers = (k_ring.producer(), "k"), (v_ring.producer(), "v")
+            with b.range(blocks) as block:
+                for end, name in producers:
+                    with end.fill() as slot:
+                        b.load_tile(slot.tile, args[name], (0, block * keys, head), slot.full)
 
     with b.if_warpgroup(0, GROUPS):
+        if gives:  # 128 · 24 + 256 · 240 = 384 · 168, what a CTA begins with
+            b.setmaxnreg_inc(240)
+            s, o = b.warpgroup_tile(rows, keys), b.warpgroup_tile(rows, d)
         of_k, of_v = k_ring.consumer(), v_ring.consumer()
         first, q = row + b.warpgroup * rows, q_tile.part(b.warpgroup * rows, rows)
         m, sums = b.variable(s.rows(-math.inf)), b.variable(s.rows(0.0))
@@ -131,7 +142,7 @@ def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, *, causal: bool) -> n
 
 def grid(target: str, heads: int, length: int) -> tuple[int, int]:
     """The CTAs of a launch."""
-    return -(-length // (GROUPS * shape(target, 64)[0])), heads
+    return -(-length // (GROUPS * shape(target)[0])), heads
 
 
 def main() -> None:

@@ -80,7 +80,7 @@ BY_A_RUN = {
 def test_a_planted_mistake_is_found(name: str, target: str) -> None:
     """By an error of the rules, or by one of a run."""
     sample = edited(SAMPLE, *MISTAKES[name])
-    kernel, n = sample.build(target, causal=False), 5 * sample.shape(target, 64)[1]
+    kernel, n = sample.build(target, causal=False), 5 * sample.shape(target)[1]
     if (name, target) not in BY_A_RUN:
         with pytest.raises(VerificationError):
             kernel.compile(level="function")
