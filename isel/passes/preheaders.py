@@ -24,21 +24,35 @@ from isel.control_flow import Dominators
 
 def give_preheaders(function: MachineFunction) -> None:
     """Put a block in front of each loop that one block enters, which branches elsewhere too."""
+    if not any(block.instrs and block.instrs[0].form.row.id == "phi" for block in function.blocks):
+        return
     after = successors(function)
-    entered: list[tuple[int, int]] = []
-    dominators: Dominators | None = None
-    for head, ways in enumerate(inverted(after)):
-        outside = [way for way in ways if way < head]
-        if len(outside) != 1 or len(ways) == 1 or len(after[outside[0]]) == 1:
-            continue
-        dominators = dominators or Dominators(after)
-        inside = {*ways}.difference(outside)
-        if all(way in dominators.rank and dominators.dominate(head, way) for way in inside):
-            entered.append((outside[0], head))
+    heads = {head for n, following in enumerate(after) for head in following if head <= n}
+    entered = _entered_from_forks(after, heads) if heads else []
     names = {block.name for block in function.blocks} if entered else set()
     for before, head in reversed(entered):  # the numbers of the others stay
         block = split_edge(function.blocks[before], function.blocks[head], names)
         function.blocks.insert(head, block)
+
+
+def _entered_from_forks(after: list[list[int]], heads: set[int]) -> list[tuple[int, int]]:
+    """Of each such loop the block that enters it and its head, in the order of the heads."""
+    before = inverted(after)
+    found: list[tuple[int, int]] = []
+    turns: dict[int, set[int]] = {}  # where a turn ends, but in the head itself
+    for head in sorted(heads):
+        outside = [way for way in before[head] if way < head]
+        if len(outside) == 1 and len(after[outside[0]]) > 1:
+            found.append((outside[0], head))
+            turns[head] = {*before[head]}.difference(outside, (head,))
+    if not any(turns.values()):
+        return found
+    dominators = Dominators(after)
+    return [
+        (entry, head)
+        for entry, head in found
+        if all(end in dominators.rank and dominators.dominate(head, end) for end in turns[head])
+    ]
 
 
 def split_edge(old: Block, to: Block, names: set[str]) -> Block:

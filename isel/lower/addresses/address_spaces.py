@@ -246,16 +246,20 @@ class _Rewriter:
     def rewritten(self, wanted: list[str]) -> ir.Function:
         """The function with pointers of their spaces for the names that are wanted."""
         copies: dict[str, ir.Instruction] = {}
+        seen: set[str] = set()
         work = list(wanted)
         while work:
             name = work.pop()
-            if name not in copies and (copy := self._copy(name)) is not None:
+            if name in seen:
+                continue
+            seen.add(name)
+            if (copy := self._copy(name)) is not None:
                 copies[name] = copy
-                work += [
-                    value.name
-                    for value in _sources_of(self.made[name])
-                    if isinstance(value, llvm.Local) and value.name in self.spaces
-                ]
+            work += [
+                value.name
+                for value in _sources_of(self.made[name])
+                if isinstance(value, llvm.Local) and value.name in self.spaces
+            ]
         return self.function.with_instructions(lambda i: self._both(i, copies))
 
     def _both(
@@ -274,7 +278,7 @@ class _Rewriter:
         return (i,) if copy is None else (i, copy)
 
     def _copy(self, name: str) -> ir.Instruction | None:
-        """The address in its own space; none for one that was converted from there."""
+        """The address in its own space; none for a cast, as that of its operand is taken."""
         i = self.made[name]
         space = PointerType(self.spaces[name])
         result = self._name(name)

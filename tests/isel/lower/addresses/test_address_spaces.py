@@ -256,3 +256,28 @@ def test_pointers_to_one_of_several_variables_on_the_stack_are_local() -> None:
         "st.local",
         "st.global",
     }
+
+
+CASTS = """
+define ptx_kernel void @k(ptr %x) {
+  %v = alloca { i32, i32 }
+  %w = load i64, ptr %x
+  store i64 %w, ptr %v
+  %second = getelementptr { i32, i32 }, ptr %v, i32 0, i32 1
+  %bytes = bitcast ptr %second to ptr
+  %same = bitcast ptr %bytes to ptr
+  %p = getelementptr [4 x i8], ptr %same, i32 0, i32 2
+  %b = load i8, ptr %p
+  store i8 %b, ptr %x
+  ret void
+}
+"""
+"""Typed pointers, which LLVM 14 still had, are cast from type to type."""
+
+
+def test_a_pointer_that_is_cast_and_stepped_is_local() -> None:
+    compiled = nvgen.compile(CASTS, target="sm_90a", opt=0)
+    assert "ld.local.b8" in compiled.ptx
+    x = np.arange(1, 9, dtype=np.uint8)
+    compiled.run(x, block=1, device="sim")
+    assert (x == [7, 2, 3, 4, 5, 6, 7, 8]).all()
