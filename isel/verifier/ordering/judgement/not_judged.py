@@ -18,6 +18,7 @@ from isel.verifier.locations import place_of
 from isel.verifier.ordering.judgement.sizes import are_confirmed
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.run.log import Log
+from isel.verifier.ordering.run.machine import shared_variables
 
 
 def check(report: Report, program: Program, logs: list[Log]) -> None:
@@ -25,7 +26,7 @@ def check(report: Report, program: Program, logs: list[Log]) -> None:
 
     Where a run has a deadlock, that is the finding.
     """
-    if not are_confirmed(logs):
+    if not are_confirmed(logs, shared_variables(report.module, report.analysis.function)):
         _boxes(report)
     if all(log.truncated for log in logs if log.number):
         _behind_the_budget(report, program.events, logs)

@@ -7,13 +7,15 @@ the size of all its copies together.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
 from intrinsics.limits import MOST_TX
+from isel.verifier.ordering.integers.windows import offset_of
 from isel.verifier.ordering.memory_regions import Region
 from isel.verifier.ordering.run.log import Log
+from isel.verifier.ordering.run.machine import SharedVariable
 
 
 def sized(region: Region, ends: dict[int, int]) -> Region:
@@ -53,21 +55,29 @@ def ends_of_copies(log: Log) -> dict[int, int]:
     return ends
 
 
-def are_confirmed(logs: Iterable[Log]) -> bool:
+def are_confirmed(logs: Iterable[Log], variables: Sequence[SharedVariable]) -> bool:
     """Whether the bytes that phases expect are those of the memory which their copies fill.
 
-    The copies of each phase, or of another one that expects as many bytes of as many, lie one
-    behind the other, up to where others begin.
+    The copies of each phase, or of another one that expects as many bytes of as many, reach up to
+    where others begin, or their variable ends.
     """
     filled: set[tuple[int, int]] = set()
     others: set[tuple[int, int]] = set()
     for log in logs:
         following = _following(log)
         for phase, copies in log.copies.items():
-            whole = _whole(log, phase)
-            is_filled = sum(following.get(first, first) - first for _, first in copies) == whole
-            (filled if is_filled else others).add((whole, len(copies)))
+            room = sum(
+                min(following.get(at, at + MOST_TX) - at, _room(at, variables)) for _, at in copies
+            )
+            key = _whole(log, phase), len(copies)
+            (filled if room == key[0] else others).add(key)
     return others <= filled
+
+
+def _room(address: int, variables: Sequence[SharedVariable]) -> int:
+    """The bytes from an address to the end of its variable; the most where that is not known."""
+    at = offset_of(address)
+    return next((v.last - at for v in variables if v.sized and v.first <= at < v.last), MOST_TX)
 
 
 def _following(log: Log) -> dict[int, int]:
