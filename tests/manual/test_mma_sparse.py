@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.isel.verifier.descriptors.descriptor_words import mma, plain
-from tests.manual.rows import Row, statements
+from tests.manual.rows import Issued, Row, issues, statements
 
 _SCALES = ", [%r2], [%r3]"
 _MASK = {4: ", {%r10, %r11, %r12, %r13}", 8: f", {{{', '.join(f'%r{n}' for n in range(10, 18))}}}"}
@@ -21,7 +21,32 @@ _TMEM = "[%r9]"
 _A = ".collector::a::{}"
 _OPERANDS = "tcgen05.mma.sp/operands"
 
+
+def _at(lane: int, m: int, group: int) -> str:
+    """A multiply whose D begins at a lane."""
+    whole = mma(
+        plain(m=m, sparse=1), modifiers=f".sp.cta_group::{group}.kind::f16", a="%rd1", b="%rd2",
+        d="[%r9]", meta=", [%r4]",
+    )  # fmt: skip
+    return f"mov.b32 %r9, {lane << 16}; {whole}"
+
+
+def _issue(*collectors: str, a: str = "%rd1") -> str:
+    """Multiplies of one A with these collector operations."""
+    return "".join(
+        mma(plain(n=32, sparse=1), modifiers=f".sp.cta_group::1.kind::f16{_A.format(one)}", a=a,
+            b="%rd2", d="[%r3]", meta=", [%r3+32]").replace("%p1", "0") + "\n"
+        for one in collectors
+    )  # fmt: skip
+
+
 ROWS = (
+    Row("layout C: D of a pair with M = 128 begins at lane 0 or 16", _at(16, 128, 2),
+        _at(32, 128, 2), "tcgen05.mma.sp/matrix-lane"),
+    Row("layout A: that of M = 256 at lane 0 alone", _at(0, 256, 2), _at(16, 256, 2),
+        "tcgen05.mma.sp/matrix-lane"),
+    Row("layout F: that of M = 64 at lane 0 or 16", _at(16, 64, 1), _at(64, 64, 1),
+        "tcgen05.mma.sp/matrix-lane"),
     Row("the metadata are an address in tensor memory", _mma(), _mma().replace("[%r4]", "%rd4"),
         _OPERANDS, refused=True),
     Row("scale-input-d is at most 15", _mma("tf32", tail=", 15"), _mma("tf32", tail=", 16"),
@@ -63,4 +88,18 @@ ROWS = (
         "tcgen05.mma.sp/scale-d-target", refused=True, target="sm_110a", elsewhere="sm_103f"),
 )  # fmt: skip
 
+ISSUED = (
+    Issued("use needs a fill before it", _issue("fill", "use"), _issue("discard", "use"),
+           "tcgen05.mma.sp/collector-fill"),
+    Issued("lastuse needs one, too", _issue("fill", "lastuse"), _issue("lastuse"),
+           "tcgen05.mma.sp/collector-fill"),
+    Issued("nothing behind lastuse", _issue("fill", "use", "lastuse"),
+           _issue("fill", "lastuse", "use"), "tcgen05.mma.sp/collector-fill"),
+    Issued("nothing behind discard", _issue("fill", "use"), _issue("fill", "discard", "use"),
+           "tcgen05.mma.sp/collector-fill"),
+    Issued("of the same A", _issue("fill", "use"), _issue("fill") + _issue("use", a="%rd2"),
+           "tcgen05.mma.sp/collector-place"),
+)  # fmt: skip
+
 test_a_sentence_about_a_statement = statements(ROWS)
+test_a_sentence_about_what_a_thread_issues = issues(ISSUED)

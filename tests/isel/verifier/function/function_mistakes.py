@@ -389,6 +389,14 @@ MISTAKES = {
         "tcgen05.ld/aligned", STORE_LOAD, "    $load {%r5",
         "    setp.eq.u32 %p9, %r1, 31; @%p9 ret; $load {%r5", "$load",
         also=("tcgen05.wait/aligned", "tcgen05.dealloc/aligned")),
+    "a lane has left before it stores": Mistake(
+        "tcgen05.st/aligned", STORE_LOAD, "    $store [%r3]",
+        "    setp.eq.u32 %p9, %r1, 31; @%p9 ret; $store [%r3]", "$store",
+        also=("tcgen05.wait/aligned", "tcgen05.ld/aligned", "tcgen05.dealloc/aligned")),
+    "a lane has left before it waits": Mistake(
+        "tcgen05.wait/aligned", STORE_LOAD, "    $loaded;",
+        "    setp.eq.u32 %p9, %r1, 31; @%p9 ret; $loaded;", "$loaded",
+        also=("tcgen05.dealloc/aligned",)),
     "the data decide who stores": Mistake(
         "tcgen05.st/aligned", STORE_LOAD, "    mov.u32 %r4, 7;",
         "    ld.param.u64 %rd9, [out]; mul.wide.u32 %rd8, %r1, 4; add.s64 %rd9, %rd9, %rd8;"
