@@ -178,7 +178,9 @@ def checked_width(bits: int, least: int = 1) -> int:
     """The number of bits of an integer, of which LLVM has up to 2**23."""
     if type(bits) is not int or not least <= bits <= 1 << 23:
         expected = f"a whole number of bits, {least} or more"
-        raise refuse("no width of an integer", got=described(bits), expected=expected)
+        hint = "b.f32(1.5) and b.u64(1) are constants of a type, x.to(f32) converts"
+        hint = hint if isinstance(bits, NumberType) else ""
+        raise refuse("no width of an integer", got=described(bits), expected=expected, hint=hint)
     return bits
 
 

@@ -94,6 +94,7 @@ def test_a_finished_kernel_takes_nothing_more(
         (lambda b, _: b.of_cta("m", 1), "no mbarrier"),
         (lambda b, _: b.variable(1).set(b), "no operand of an integer"),
         (lambda b, _: b.const(1, 1 << 64), "no width of an integer"),
+        (lambda b, _: b.const(1.5, f32), r"b.f32\(1.5\) and b.u64\(1\) are constants of a type"),
         (lambda b, _: b.tid_x.zext(np.zeros(2)), "no width of an integer"),
         (lambda b, _: b.vector(b.vector([b.lane, b.warp])), "no numbers of a vector"),
         (lambda b, _: b.warp_scan(1.5, max, 0), "no number"),
