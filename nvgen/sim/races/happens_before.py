@@ -177,7 +177,7 @@ class Clocks:
             return None
         mine = self.of(self.actor.warp)
         begun = Clock({mine.cta: BEGIN})
-        near = narrowed(join(begun, self.release_of_arrival(lane)))
+        near = self._narrowed(join(begun, self.release_of_arrival(lane)))
         return near, join(mine.released[lane][Reach.CLUSTER], begun)
 
     def sent_with_actor(self, sent: Sent) -> Sent:
@@ -188,7 +188,13 @@ class Clocks:
     def sent_by_actor(self) -> Sent | None:
         """The clocks that an arrival with release semantics releases to another CTA."""
         release = self.release_of_actor()
-        return None if release is None else (narrowed(release), release)
+        return None if release is None else (self._narrowed(release), release)
+
+    def _narrowed(self, clock: Clock) -> Clock:
+        """What a scope hands on to threads that it does not include; see `narrowed`."""
+        found = narrowed(clock)
+        self.missed = join(self.missed, found.narrow)
+        return found
 
     def fenced_by(self, strand: StrandPart) -> Clock:
         """The clock that threads release by an arrival without release semantics: that of their
@@ -256,7 +262,7 @@ class Clocks:
     def fence_inits(self, strand: StrandPart) -> None:
         """fence.mbarrier_init: what other threads may use as mbarriers, and not read as data."""
         mine = self.of(strand.warp)
-        release = narrowed(self.release(strand, strand.mask))
+        release = self._narrowed(self.release(strand, strand.mask))
         for lane in lane_indices(strand.mask).tolist():
             near, cluster, launch = mine.released[lane]
             mine.released[lane] = join(near, release), join(cluster, release), launch
@@ -325,15 +331,6 @@ class Clocks:
             strand, lanes, flag.observed_by(cta, reach, self.clusters), acquires=acquires
         )
         self.missed = join(self.missed, flag.missed(cta, reach, self.clusters))
-
-    def observe_phase(
-        self, strand: StrandPart, lanes: int, observed: Observed, *, acquires: bool
-    ) -> None:
-        """Record that threads observe the completion of an mbarrier's phase."""
-        self.observe_release(strand, lanes, observed, acquires=acquires)
-        near = observed[Reach.CTA]
-        if near is not None and near.narrow is not None:
-            self.missed = join(self.missed, near.narrow)
 
     def observe_release(
         self, strand: StrandPart, lanes: int, observed: Observed, *, acquires: bool

@@ -301,6 +301,26 @@ end:"""  # fmt: skip
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_shuffle_before_an_arrival_for_all_is_no_matter_of_scopes(schedule: str) -> None:
+    body = """
+    @!%p2 bra other;
+    st.shared.u32 [%r1], %tx;
+    shfl.sync.idx.b32 %r5, %tx, 0, 31, -1;
+    @%p1 bra end;
+    mbarrier.arrive.shared.b64 _, [bar];
+    bra.uni end;
+other:""" + WAIT.format(n=0) + """
+    ld.shared.u32 %r4, [%r2];
+end:"""  # fmt: skip
+    source = np.zeros((4, 64), np.uint8)
+    [race] = findings(
+        INIT.format(count=1) + body, tensor_map(source, (4, 64)), source,
+        variables=VARIABLES, threads=64, schedule=schedule,
+    )  # fmt: skip
+    assert race.message.endswith("and nothing orders the two")
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_shuffle_orders_no_store_before_a_load(schedule: str) -> None:
     body = """
     xor.b32 %r3, %tx, 1;

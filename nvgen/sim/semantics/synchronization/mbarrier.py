@@ -136,7 +136,7 @@ def _wait(*, parity: bool) -> Maker:
                 if sees and found.clocks is not None:
                     afar = None if narrow else found.released_afar
                     observed = (found.released, afar, None)
-                    found.clocks.observe_phase(strand, sees, observed, acquires=acquires)
+                    found.clocks.observe_release(strand, sees, observed, acquires=acquires)
                 if sees != lanes:
                     phase = f"parity {asked}" if parity else f"phase {asked}"
                     awaits = found.phase - passed if parity else asked
