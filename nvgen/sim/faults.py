@@ -62,10 +62,17 @@ def no_room(what: str, nbytes: int, expected: str) -> InputError:
     return input_error("system/memory", text, got=f"{nbytes:,} bytes", expected=expected)
 
 
-def located(error: SimulationError, place: Place, op: str) -> SimulationError:
-    """The error at this source location, unless it has one already."""
+def located(error: SimulationError, place: Place, op: str, by: str = "") -> SimulationError:
+    """The error at this source location, by a CTA, unless it has them already."""
     findings = [
-        f if f.place.line or f.place.function else replace(f, place=place, op=f.op or op)
+        f
+        if f.place.line or f.place.function
+        else replace(f, place=place, op=f.op or op, got=_with_cta(f, by))
         for f in error.findings
     ]
     return type(error)(findings)
+
+
+def _with_cta(finding: Finding, by: str) -> str:
+    told = finding.message + finding.got
+    return f"{finding.got}, in {by}" if by and finding.got and "CTA" not in told else finding.got

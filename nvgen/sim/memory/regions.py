@@ -169,15 +169,15 @@ class Memory:
         Raises: Fault when one is misaligned, out of bounds, or reads uninitialised memory.
         """
         offsets = addresses - region.base
-        _check_alignment(addresses, align, agent)
-        _check_bounds(region, offsets, size, kind, agent)
+        _check_alignment(addresses, align, agent, lanes)
+        _check_bounds(region, offsets, size, kind, agent, lanes)
         if region.shadow is not None:
             region.shadow.touch(
                 offsets, size, agent, writes=kind is Access.WRITE, order=order, reach=reach,
                 lanes=lanes, change=None if data is None else (region.data, data), vector=vector,
             )  # fmt: skip
         if kind is Access.READ:
-            _check_written(region, offsets, size, agent, proxy)
+            _check_written(region, offsets, size, agent, proxy, lanes)
         else:
             self.version += 1
         if region.unfenced is not None:
@@ -238,39 +238,53 @@ class Memory:
         )
 
 
-def _check_bounds(region: Region, offsets: Addresses, size: int, kind: Access, agent: str) -> None:
+def _by(lanes: NDArray[np.intp] | None, wrong: Flags) -> str:
+    """The first lane whose access is wrong, where there is a lane for each."""
+    if lanes is None or lanes.size != wrong.size:
+        return ""
+    return f", by lane {int(lanes[np.flatnonzero(wrong)[0]])}"
+
+
+def _check_bounds(
+    region: Region, offsets: Addresses, size: int, kind: Access, agent: str,
+    lanes: NDArray[np.intp] | None,
+) -> None:  # fmt: skip
     outside = (offsets < 0) | (offsets > region.data.size - size)
     if outside.any():
         address = int(offsets[outside][0]) + region.base
+        what = f"{size} bytes at {address:#x}{_by(lanes, outside)}"
         if region.freed:
             raise fault(
                 "freed",
                 f"{agent} {kind.value}s memory that was freed",
-                got=f"{size} bytes at {address:#x}, in {region.name}",
+                got=f"{what}, in {region.name}",
                 expected="accesses that happen before free",
             )
         raise fault(
             "out-of-bounds",
             f"{agent} {kind.value}s outside of {region.name}",
-            got=f"{size} bytes at {address:#x}",
+            got=what,
             expected=f"{region.base:#x} to {region.end:#x} ({region.data.size} bytes)",
         )
 
 
-def _check_alignment(addresses: Addresses, align: int, agent: str) -> None:
-    wrong = addresses % align
+def _check_alignment(
+    addresses: Addresses, align: int, agent: str, lanes: NDArray[np.intp] | None
+) -> None:
+    wrong = addresses % align != 0
     if wrong.any():
         raise fault(
             "misaligned",
             f"{agent} has a misaligned address",
-            got=f"{int(addresses[wrong != 0][0]):#x}",
+            got=f"{int(addresses[wrong][0]):#x}{_by(lanes, wrong)}",
             expected=f"a multiple of {align}",
         )
 
 
 def _check_written(
-    region: Region, offsets: NDArray[np.int64], size: int, agent: str, proxy: Proxy
-) -> None:
+    region: Region, offsets: NDArray[np.int64], size: int, agent: str, proxy: Proxy,
+    lanes: NDArray[np.intp] | None,
+) -> None:  # fmt: skip
     written = parts_of(region.written, offsets, size)
     if not written.all():
         unwritten = ~written
@@ -278,7 +292,8 @@ def _check_written(
         raise fault(
             "uninitialized",
             f"{agent} reads {region.name} that nobody has written ({proxy.value} proxy)",
-            got=f"{int(unwritten.sum())} unwritten bytes, the first at offset {offset}",
+            got=f"{int(unwritten.sum())} unwritten bytes, the first at offset {offset}"
+            + _by(lanes, unwritten.any(axis=-1)),
             expected="written memory",
             hint="is a wait for the operation that writes it missing?",
         )

@@ -137,7 +137,8 @@ class Run:
             try:
                 outcome = instruction.run(strand)
             except SimulationError as error:
-                raise located(error, instruction.place, instruction.mi.opcode) from None
+                by = f"CTA {strand.warp.cta.number}" if len(machine.ctas) > 1 else ""
+                raise located(error, instruction.place, instruction.mi.opcode, by) from None
             if outcome is None:
                 strand.at += 1
                 if is_random and _is_signal(instruction.mi.form) and dice.random() < _PAUSES:
