@@ -33,6 +33,7 @@ from nvgen.values.pointers import (
     Pointer,
     Room,
     TileLayout,
+    alike,
     check_floats,
     check_pointer,
     check_room,
@@ -225,18 +226,31 @@ class SharedMemory(Roles):
         return Int(self, self.at_caller().load(pointer.value, typ=ir.IntType(32), align=4))
 
     def load(
-        self, pointer: Pointer, dtype: NumberType, count: int = 1, *, align: int | None = None
+        self,
+        pointer: Pointer,
+        dtype: NumberType,
+        count: int = 1,
+        *,
+        align: int | None = None,
+        where: Int | None = None,
+        otherwise: float = 0,
     ) -> Vector:
         """Load `count` contiguous numbers of a type; a single one is `pointer[i]`.
 
         `align` (bytes, 16 at most) is the known alignment, which bounds the width of a load.
         Integers may be bits of numbers of any type; floats have the pointer's, where it has one.
+        Threads for which `where` does not hold load nothing, and get `otherwise` for each number.
 
         Raises: InputError for what is not a pointer of this kernel, for no number type or floats
-        of another type than the pointer's, and for other counts and alignments.
+        of another type than the pointer's, and for other counts, alignments and conditions.
         """
         check_pointer(self, pointer)
-        return load_numbers(pointer, dtype, count, align)
+        if where is None:
+            return load_numbers(pointer, dtype, count, align)
+        found = self.variable(alike(pointer, dtype, count, otherwise))
+        with self.if_(where):
+            found.set(load_numbers(pointer, dtype, count, align))
+        return found.value
 
     def store(self, value: Vector | Number, pointer: Pointer, *, align: int | None = None) -> None:
         """Store a value; `align` (bytes) is the known alignment, which bounds the width of a store.

@@ -319,6 +319,16 @@ def load_numbers(pointer: Pointer, dtype: object, count: int, align: int | None)
     return Vector(pointer.builder, value, count, type_)
 
 
+def alike(pointer: Pointer, dtype: object, count: int, number: Number | float) -> Vector:
+    """One Python number, `count` times, as numbers that a pointer is of."""
+    if isinstance(number, (Int, Float)):
+        raise refuse("no constant", got=number.words, expected="a Python number")
+    type_, count = scalar_type(dtype), whole(count, "number of numbers")
+    constants = [numbered(pointer, type_, number)] * count
+    value = ir.Constant(ir.VectorType(constants[0].type, count), constants)
+    return Vector(pointer.builder, value, count, type_)
+
+
 def check_room(pointer: Pointer, bits: int, type_: ScalarType | None = None) -> None:
     """Whether the array that a pointer is in, as far as that is known, has so many bits there."""
     if pointer.room is not None:

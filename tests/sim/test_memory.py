@@ -271,7 +271,7 @@ def test_a_finding_counts_the_bytes():
         threads=1,
     )
     assert finding.rule == "sim/uninitialized"
-    assert finding.got == "6 unwritten bytes, the first at offset 0"
+    assert finding.got == "6 unwritten bytes, the first at offset 0, by lane 0"
 
 
 def test_module_variables_are_initialised_and_outputs_are_not():

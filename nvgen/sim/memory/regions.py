@@ -293,7 +293,7 @@ def _check_written(
             "uninitialized",
             f"{agent} reads {region.name} that nobody has written ({proxy.value} proxy)",
             got=f"{int(unwritten.sum())} unwritten bytes, the first at offset {offset}"
-            + _by(lanes, unwritten.any(axis=-1)),
+            + _by(lanes, np.asarray(unwritten.any(axis=-1))),
             expected="written memory",
             hint="is a wait for the operation that writes it missing?",
         )
