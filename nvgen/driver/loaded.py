@@ -7,11 +7,12 @@ JAX, numba); nothing is copied.  Launches go to the user's stream and are not wa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intrinsics.findings import input_error
+from intrinsics.findings import DriverError, input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
 from nvgen.driver.bounded_waits import WaitTable, reporting_waits
@@ -109,7 +110,19 @@ class LoadedKernel:
         shape = self._shape(grid, block, cluster, smem, dependent)
         there = as_stream(self._code.device, stream)
         self._code.prepare(shape)
-        self._code.launch(shape, self._images(self._given(arguments, named), there), there)
+        images = self._images(self._given(arguments, named), there)
+        try:
+            self._code.launch(shape, images, there)
+        except DriverError as error:
+            raise self._explained(error, shape) from None
+
+    def _explained(self, error: DriverError, shape: LaunchConfig) -> DriverError:
+        """What the driver says of a launch, with the block that the kernel was compiled for."""
+        first, *others = error.findings
+        if self.block is None or shape.block == self.block or first.hint:
+            return error
+        hint = f"the kernel was compiled for blocks of {self.block}, and is launched with "
+        return DriverError([replace(first, hint=f"{hint}{shape.block}"), *others])
 
     def time(
         self,

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from intrinsics.findings import NOWHERE, DriverError, error_of
 from intrinsics.tma.fields import Element
 from intrinsics.tma.rules import Im2col, Request
 from nvgen import InputError, KernelBuilder, bf16, f32
@@ -138,3 +139,20 @@ def test_arguments_of_a_launch_go_by_their_names(monkeypatch: pytest.MonkeyPatch
     assert len(made[0]) == 2
     with pytest.raises(InputError, match="scal"):
         there.launch(7, scal=2.5)
+
+
+def test_a_refused_launch_in_other_blocks_is_told_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver calls it an invalid argument, of which it has many."""
+
+    def refused(*_: object) -> None:
+        raise DriverError([error_of("cuda/invalid-value", "invalid argument", NOWHERE)])
+
+    code = SimpleNamespace(device=None, prepare=lambda _: None, launch=refused)
+    monkeypatch.setattr(loaded, "as_stream", lambda *_: None)
+    there = loaded.LoadedKernel("none", [], (512, 1, 1), 0, code)
+    told = r"compiled for blocks of \(512, 1, 1\), and is launched with \(1024, 1, 1\)"
+    with pytest.raises(DriverError, match=told):
+        there.launch(block=1024)
+    with pytest.raises(DriverError) as caught:
+        there.launch(grid=1 << 31)
+    assert caught.value.findings[0].hint == "", "the block is not to blame"
