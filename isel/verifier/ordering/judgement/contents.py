@@ -38,6 +38,7 @@ class Contents:
         self._graph = program.graph
         self._after = [{end.taken, end.next} for end in program.exits]
         self._readers = by_register(self._graph.uses)
+        self._of_threads = self._follows(_numbers_of_threads(self._graph))
         self._differing = self._differing_registers()
         self._handed = _handed_on(logs)
         self._loaders = _loaders(self._graph, self._handed)
@@ -95,14 +96,15 @@ class Contents:
     def _differing_registers(self) -> set[Reg]:
         """Registers that may differ between the threads of a CTA, or change with time."""
         graph = self._graph
-        found = {reg for reg in graph.writers if reg not in graph.single}
-        for index, mi in enumerate(graph.records):
-            if _is_of_thread(mi):
-                found.update(graph.defs[index])
+        rewritten = {reg for reg in graph.writers if reg not in graph.single}
+        return self._of_threads | self._follows(rewritten)
+
+    def _follows(self, found: set[Reg]) -> set[Reg]:
+        """These registers, and all that are computed from them."""
         pending = list(found)
         while pending:
             for index in self._readers.get(pending.pop(), ()):
-                fresh = [reg for reg in graph.defs[index] if reg not in found]
+                fresh = [reg for reg in self._graph.defs[index] if reg not in found]
                 found.update(fresh)
                 pending += fresh
         return found
@@ -126,11 +128,13 @@ class Contents:
         for reg, varies in self._follow(index):
             yield from self._readers.get(reg, ())
             yield from self._loaders.get(reg, ())
-            if varies:
+            if varies or reg in self._of_threads:
                 yield from self._chosen_by(reg)
 
     def _chosen_by(self, reg: Reg) -> Iterator[int]:
-        """The records that not all threads reach, as a branch reads this varying register."""
+        """The records that not all threads reach, as a branch reads this register, in which memory
+        has a part: one that varies, or a comparison with a thread's number.
+        """
         graph = self._graph
         for index in self._readers.get(reg, ()):
             number = graph.node_of(index)
@@ -205,6 +209,12 @@ def _is_of_thread(mi: MachineInstr) -> bool:
         return True
     specials = [op.name for op in mi.ops if type(op) is Special]
     return not all(map(is_same_for_all, specials))
+
+
+def _numbers_of_threads(graph: Graph) -> set[Reg]:
+    """The registers that records give a number of each thread's own."""
+    own = (index for index, mi in enumerate(graph.records) if _is_of_thread(mi))
+    return {reg for index in own for reg in graph.defs[index]}
 
 
 def _handed_on(logs: Iterable[Log]) -> dict[int, set[int]]:

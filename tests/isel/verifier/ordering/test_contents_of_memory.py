@@ -50,10 +50,25 @@ SOME = """\
     @%p1 bra END;
 """
 
+FIRST_SOME = """\
+    ld.global.b32 %r8, [%x];
+    setp.ge.u32 %p1, %t, %r8;
+    mov.u32 %i, 3;
+    @%p1 bra END;
+"""
+FIRST_OF_ARGUMENT = """\
+    ld.param.u32 %r8, [n];
+    setp.ge.u32 %p1, %t, %r8;
+    mov.u32 %i, 3;
+    @%p1 bra END;
+"""
+
 INDICES: dict[str, tuple[str, Severity]] = {
     "each thread's own index from memory": ("    ld.global.b32 %i, [%rd2];\n", Severity.REVIEW),
     "one that is kept in shared memory": (THROUGH, Severity.REVIEW),
     "threads that memory chooses": (SOME, Severity.REVIEW),
+    "as many threads as memory says": (FIRST_SOME, Severity.REVIEW),
+    "as many threads as an argument says": (FIRST_OF_ARGUMENT, Severity.ERROR),
     "one index from memory for all threads": ("    ld.global.b32 %i, [%x];\n", Severity.ERROR),
     "one that is an argument": ("    ld.param.u32 %i, [n];\n", Severity.ERROR),
     "a constant": ("    mov.u32 %i, 3;\n", Severity.ERROR),
