@@ -204,8 +204,8 @@ class Runs:
 
     @property
     def _assume(self) -> bool:
-        """Whether contents of memory that were made up had a part in a run."""
-        return any(log.assumed for log in self.logs)
+        """Whether contents of memory or arguments that were made up had a part in a run."""
+        return any(log.assumed or log.reads_arguments for log in self.logs)
 
     def _finder(self, log: Log) -> Finder:
         """The races of a log, sought once for all runs with an equal log."""

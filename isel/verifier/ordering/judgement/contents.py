@@ -45,12 +45,9 @@ class Contents:
         self.origins: dict[Reg, int] = {}
         self.varying: set[Reg] = set()
         self._nodes: set[int] = set()  # which a branch on a varying register leads to, or not
-        self._loads = {
-            index: 1 << place
-            for place, index in enumerate(
-                i for i, mi in enumerate(self._graph.records) if _loads(mi)
-            )
-        }
+        sources = [i for i, mi in enumerate(self._graph.records) if _loads(mi)]
+        self._masks = self._masked_by_arguments()
+        self._loads = {i: 1 << place for place, i in enumerate([*sources, *self._masks])}
         self._spread()
 
     def decide(self, records: tuple[int, int], kinds: tuple[Kind, Kind]) -> bool:
@@ -98,6 +95,19 @@ class Contents:
         graph = self._graph
         rewritten = {reg for reg in graph.writers if reg not in graph.single}
         return self._of_threads | self._follows(rewritten)
+
+    def _masked_by_arguments(self) -> list[int]:
+        """The records that keep those bits of a thread's number which an argument says."""
+        records = self._graph.records
+        loads = (i for i, mi in enumerate(records) if _loads_argument(mi))
+        arguments = self._follows({reg for i in loads for reg in self._graph.defs[i]})
+        return [
+            index
+            for index, mi in enumerate(records)
+            if mi.form.row.id == "and"
+            and not arguments.isdisjoint(self._graph.uses[index])
+            and not self._of_threads.isdisjoint(self._graph.uses[index])
+        ]
 
     def _follows(self, found: set[Reg]) -> set[Reg]:
         """These registers, and all that are computed from them."""
@@ -159,7 +169,8 @@ class Contents:
             data = [reg for store in self._handed.get(index, ()) for reg in graph.uses[store]]
             origins, varies = self._of(data), not self.varying.isdisjoint(data)
         elif index in self._loads:
-            origins, varies = self._loads[index], not self._differing.isdisjoint(reads)
+            varies = index in self._masks or not self._differing.isdisjoint(reads)
+            origins = self._loads[index]
         else:
             chosen = not graph.single.issuperset(written) and graph.node_of(index) in self._nodes
             origins, varies = self._of(reads), chosen or not self.varying.isdisjoint(reads)
@@ -193,6 +204,10 @@ def _loaders(graph: Graph, handed: Mapping[int, Iterable[int]]) -> dict[Reg, lis
 def _guards(mi: MachineInstr) -> Iterator[Reg]:
     if mi.guard is not None:
         yield guard_register(mi.guard)
+
+
+def _loads_argument(mi: MachineInstr) -> bool:
+    return mi.form.row.id == "ld" and mi.form.attributes.get("space") is Space.PARAM
 
 
 def _loads(mi: MachineInstr) -> bool:

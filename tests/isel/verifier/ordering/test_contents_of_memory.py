@@ -67,6 +67,8 @@ INDICES: dict[str, tuple[str, Severity]] = {
     "each thread's own index from memory": ("    ld.global.b32 %i, [%rd2];\n", Severity.REVIEW),
     "one that is kept in shared memory": (THROUGH, Severity.REVIEW),
     "threads that memory chooses": (SOME, Severity.REVIEW),
+    "bits of the thread's number": ("    and.b32 %i, %t, %n;\n", Severity.REVIEW),
+    "its lowest bits": ("    and.b32 %i, %t, 3;\n", Severity.ERROR),
     "as many threads as memory says": (FIRST_SOME, Severity.REVIEW),
     "as many threads as an argument says": (FIRST_OF_ARGUMENT, Severity.ERROR),
     "one index from memory for all threads": ("    ld.global.b32 %i, [%x];\n", Severity.ERROR),
