@@ -24,19 +24,11 @@ from nvgen import Major
 class Machine:
     """What the model knows of a GPU: rates in bytes or cycles per microsecond, times in µs.
 
-    Fitted to 5,219 timings of 1,130 products, many of them drawn several times, on an H200 (24
-    November 2026).  Of an H100 no more is known than its memory's rate.  Fitted without half of 98
-    products, it chose of these the one that took 2.0 % longer than the fastest of about twelve
-    timed, in the mean, and 24 % at most.  `both` was fitted to 2,172 timings of 102 further
-    products, `gap`, `wide`, OVERLAP and IN_TURN to 2,582 of 103 others (28 November 2026),
-    what a step, a store and the begin of a launch take to 4,000 of 175, most of them of more
-    than 128 rows of A (29 November 2026), IN_TURN of 64 rows and `leave_few` follow from 1,646
-    timings of 59.  `exits`, `follow`, `asked`, `spare`, `scatter` and `apart` were fitted to 893
-    pairs of timings of about 165 products, in launches that wait, that begin when the one before
-    exits and that overlap, `leave` and `back` to 12 products whose last tiles may be cut,
-    `neighbour`, `multicast`, `hidden` and `issue` to 2,369 timings of 228, `tpc` to the
-    same, `back` to two products, `ragged` and `uneven` to 110 timings of 48 whose rows lie so,
-    `alone` to 99 of eight large ones (30 November 2026).
+    Fitted to some 20,000 timings of 2,000 products on an H200 (24 to 30 November 2026); `beyond`,
+    and what launches of few rows of A cost that fill half of the GPU or a little more, to pairs of
+    timings in which the choices of two models differed; `ragged`, `uneven` and `lines` to those of
+    189 products with such rows or an MN-major operand.  Of an H100 no more is known than its
+    memory's rate.
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
@@ -46,11 +38,12 @@ class Machine:
     far: float = 32768.0  # bytes of a row of B from which on this is so
     cache: float = 14.5e6  # from L2 to all shared memories
     neighbour: float = 0.6  # the part of B's rows that L2 reads once for two CTAs
-    beyond: float = 4.37  # times a row of a matrix, what a row beyond its edge costs L2
+    beyond: float = 3.4  # times a row of a matrix, what a row beyond its edge costs L2
     port: float = 226e3  # into one shared memory
     tpc: float = 240e3  # into the two of a TPC, once what both ask for; twice a pair's multicast
-    ragged: float = 2.34  # times that, of rows in memory that are no multiple of 128 bytes,
-    uneven: float = 3.8  # and of those that are no multiple of 32
+    ragged: float = 2.34  # times a row that a CTA copies, where it touches two lines in memory,
+    uneven: float = 4.1  # and where it ends in parts of sectors;
+    lines: float = 2.0  # times either for L2, which reads line by line
     latency: float = 1.4  # of a copy, for which the ring has buffers
     clock: float = 1633.0  # cycles of a multiprocessor
     write: float = 0.08  # cycles of shared memory for 128 bytes that a copy writes
@@ -86,9 +79,11 @@ class Machine:
     scatter: float = 3.93e-8  # times bytes beyond, by how much launches that overlap are slower
     apart: float = 60.0  # steps of K until CTAs are as far apart as they come
 
-    def copied(self, lies: int) -> float:
-        """How many times as long a copy of 128 bytes of a row takes, by how rows lie to lines."""
-        return 1.0 if lies == ROW else self.ragged if lies >= SECTOR else self.uneven
+    def rows(self, lies: int) -> tuple[float, float]:
+        """As how many rows one counts for a CTA's copies, and for L2, by how rows lie to lines."""
+        if lies == ROW:
+            return 1.0, 1.0
+        return self.ragged if lies >= SECTOR else self.uneven, self.lines
 
     def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The time of two things that happen beside each other."""
@@ -163,7 +158,7 @@ class Product:
     def step(self, ctas: np.ndarray, resident: np.ndarray) -> np.ndarray:
         """Microseconds of a step of K of so many CTAs, some `resident` on a multiprocessor."""
         fixed, machine = self.fixed, self.machine
-        sharing = np.minimum(np.maximum(ctas / machine.at_once[1], 1), resident)
+        sharing = np.minimum(np.ceil(np.maximum(ctas / machine.at_once[1], 1)), resident)
         step = np.maximum(fixed.high * sharing, machine.turn)
         step += machine.shown * np.minimum(fixed.low * sharing, machine.turn)
         step = np.maximum(step, fixed.least) + fixed.common
@@ -267,8 +262,8 @@ class Table:
         alone = c["split"] * c["tail"] == 1
         part = p.tiles * np.where(c["tail"] > 1, c["tail"], 1) / p.fixed.at_once
         both = (part <= 1) & (p.down > 1) & (p.across > 1)
-        slower = np.where(part < 0.95, 0.02 + 0.04 * alone, 0.065 * both)
-        slower = slower + np.where(alone & (part > 0.5) & (part < 0.7), 0.12, 0)
+        slower = np.where(part < 0.95, 0.02 + 0.04 * alone, 0.1 * both)
+        slower = slower + np.where((part > 0.5) & (part < 0.75), 0.08 + 0.04 * alone, 0)
         return slower + np.where(alone & (part > 1.6) & (part < 1.9), 0.04, 0)
 
     def cut(self, m: int, n: int, k: int, machine: Machine = H100) -> Product:
@@ -321,8 +316,8 @@ class Table:
         shared = (instructions * (16 + c["n"] / 4) + written) / machine.clock
         span = ROW * c["depth"]
         of_b = np.where(self.swap, c["m"], c["n"])
-        brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port
-        brought = np.maximum(np.maximum(brought, shared), self._copies(lies, machine))
+        copied, read, near = self._rows(lies, machine)
+        brought = np.maximum(copied * span / machine.port, shared)
         both = 2 * (c["m"] + c["n"]) - np.where(c["cluster"] > 2, c["n"], 0)  # not of a pair
         multicast = machine.multicast * np.where(self.large, 1 - machine.hidden, 1)
         stores = 4 * c["team"] * c["pieces"]
@@ -339,21 +334,26 @@ class Table:
             least=machine.latency / c["stages"],
             common=np.where(c["cluster"] > 1, multicast, 0),
             again=np.where((c["cluster"] > 1) & (c["split"] > 1), machine.both, 1),
-            cache=(c["m"] + c["n"] / c["cluster"]) * span / machine.cache,
-            near=np.where(c["ctas"] == 1, machine.neighbour, 0) * of_b * span / machine.cache,
+            cache=read * span / machine.cache,
+            near=near * span / machine.cache,
             beyond=(machine.beyond - 1) * ROW * c["depth"] / machine.cache,
             brought=both * span / machine.tpc,
             once=np.where(c["ctas"] == 1, of_b, 0) * span / machine.tpc,
         )
 
-    def _copies(self, lies: Lies, machine: Machine) -> np.ndarray:
-        """Microseconds of a CTA's own copies of a step, of which each row of a box is one read, or
-        two that end in parts of lines.
+    def _rows(self, lies: Lies, machine: Machine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As how many rows those of a step count that a CTA's copies bring, that L2 reads for it,
+        and of these the ones of B that a neighbour has asked for.
         """
-        c, (of_a, of_b) = self.columns, (machine.copied(x) for x in lies)
-        x, y = np.where(self.swap, of_b, of_a), np.where(self.swap, of_a, of_b)
-        rows = c["m"] * x + c["n"] / c["cluster"] * y
-        return rows * ROW * c["depth"] / machine.port
+        c = self.columns
+        copied, read = zip(*(machine.rows(x) for x in lies), strict=True)
+        (x, y), (x_read, y_read) = (
+            (np.where(self.swap, b, a), np.where(self.swap, a, b)) for a, b in (copied, read)
+        )
+        of_b = np.where(self.swap, c["m"], c["n"]) * read[1]
+        near = np.where(c["ctas"] == 1, machine.neighbour, 0) * of_b
+        all_read = c["m"] * x_read + c["n"] / c["cluster"] * y_read
+        return c["m"] * x + c["n"] / np.sqrt(c["cluster"]) * y, all_read, near
 
     def _moved(self, p: Product) -> np.ndarray:
         """Microseconds of the bytes that HBM moves: each wave's anew where L2 does not hold all."""
