@@ -29,6 +29,11 @@ def rule(question: Question) -> Fields:
             ("", "message", "said with what is wrong: `nvgen check` prints it where it holds"),
             ("", "level", "readers, operands and words: judged always"),
         ]
+    if name.startswith("sim/"):
+        raise ValueError(
+            "what a run finds is no rule: the finding says what the simulator knows, and "
+            "docs/simulator-and-races.md what it looks for"
+        )
     near = nearest(name)
     raise ValueError(
         "no rule has this id" + (f"; did you mean {' or '.join(near)}?" if near else "")

@@ -280,6 +280,13 @@ def test_a_rule_that_is_not_there(nvgen: Nvgen) -> None:
     assert "expected: the id of a rule" in result.err
 
 
+def test_a_finding_of_a_run_is_no_rule(nvgen: Nvgen) -> None:
+    result = nvgen("explain", "sim/race")
+    assert result.status == 2
+    assert "did you mean" not in result.err
+    assert "docs/simulator-and-races.md" in result.err
+
+
 def test_usage(nvgen: Nvgen) -> None:
     for arguments in ((), ("idesc",), ("mask", "1"), ("ctrl", "1", "2")):
         found = nvgen("explain", *arguments)
