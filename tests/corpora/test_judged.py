@@ -11,6 +11,7 @@ import pytest
 from intrinsics.findings import Severity
 from nvgen.compilation import judgement
 from tests.corpora.judged import (
+    GENERATED,
     HELION,
     JUDGED,
     LANGUAGES,
@@ -28,7 +29,7 @@ FOLDER = os.environ.get("NVGEN_CORPUS", "")
 
 
 def test_a_rule_is_judged_once_and_with_a_reason() -> None:
-    later = (UNSEEN, LATER, LESSONS, PROGRAMS, LANGUAGES, HELION, PACKAGES)
+    later = (UNSEEN, LATER, LESSONS, PROGRAMS, LANGUAGES, HELION, PACKAGES, GENERATED)
     for table in (*TABLES.values(), *later):
         counts = Counter((j.severity, j.rule) for j in table)
         assert set(counts.values()) == {1}
