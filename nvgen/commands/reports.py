@@ -12,6 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from intrinsics.findings import Finding, Place, Severity, input_error, without_copies
 from nvgen import __version__
@@ -96,7 +97,7 @@ def _location(name: str, line: int, column: int = 0) -> dict[str, object]:
 def _uri(name: str) -> str:
     """A file by its path within the working directory, where it lies there."""
     path = _path(name)
-    return Path(path).as_uri() if os.path.isabs(path) else Path(path).as_posix()
+    return Path(path).as_uri() if os.path.isabs(path) else quote(Path(path).as_posix())
 
 
 def _path(name: str) -> str:

@@ -72,7 +72,9 @@ def test_sarif(nvgen: Nvgen, race: Path) -> None:
     [place] = error["locations"]
     assert place["logicalLocations"] == [{"name": "k", "kind": "function"}]
     where = place["physicalLocation"]
-    assert urllib.parse.unquote(where["artifactLocation"]["uri"]).endswith("dir, a/race%1.cu")
+    uri = where["artifactLocation"]["uri"]
+    assert urllib.parse.unquote(uri).endswith("dir, a/race%1.cu")
+    assert " " not in uri
     assert where["region"] == {"startLine": 8}
     [text] = error["relatedLocations"]
     assert text["physicalLocation"]["artifactLocation"] == {"uri": "race.ptx"}
