@@ -26,8 +26,8 @@ class Machine:
 
     Fitted to some 20,000 timings of 2,000 products on an H200 (24 to 30 November 2026); `beyond`,
     and what launches of few rows of A cost that fill half of the GPU or a little more, to pairs of
-    timings in which the choices of two models differed; `ragged`, `uneven` and `lines` to those of
-    189 products with such rows or an MN-major operand.  Of an H100 no more is known than its
+    timings in which the choices of two models differed; `ragged` and `uneven` to those of 279
+    products with such rows or an MN-major operand.  Of an H100 no more is known than its
     memory's rate.
     """
 
@@ -41,9 +41,8 @@ class Machine:
     beyond: float = 3.4  # times a row of a matrix, what a row beyond its edge costs L2
     port: float = 226e3  # into one shared memory
     tpc: float = 240e3  # into the two of a TPC, once what both ask for; twice a pair's multicast
-    ragged: float = 2.34  # times a row that a CTA copies, where it touches two lines in memory,
-    uneven: float = 4.1  # and where it ends in parts of sectors;
-    lines: float = 2.0  # times either for L2, which reads line by line
+    ragged: float = 2.7  # times that, of rows in memory that are no multiple of 128 bytes,
+    uneven: float = 3.8  # and of those that are no multiple of 32
     latency: float = 1.4  # of a copy, for which the ring has buffers
     clock: float = 1633.0  # cycles of a multiprocessor
     write: float = 0.08  # cycles of shared memory for 128 bytes that a copy writes
@@ -79,11 +78,9 @@ class Machine:
     scatter: float = 3.93e-8  # times bytes beyond, by how much launches that overlap are slower
     apart: float = 60.0  # steps of K until CTAs are as far apart as they come
 
-    def rows(self, lies: int) -> tuple[float, float]:
-        """As how many rows one counts for a CTA's copies, and for L2, by how rows lie to lines."""
-        if lies == ROW:
-            return 1.0, 1.0
-        return self.ragged if lies >= SECTOR else self.uneven, self.lines
+    def copied(self, lies: int) -> float:
+        """How many times as long a copy of 128 bytes of a row takes, by how rows lie to lines."""
+        return 1.0 if lies == ROW else self.ragged if lies >= SECTOR else self.uneven
 
     def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The time of two things that happen beside each other."""
@@ -316,8 +313,10 @@ class Table:
         shared = (instructions * (16 + c["n"] / 4) + written) / machine.clock
         span = ROW * c["depth"]
         of_b = np.where(self.swap, c["m"], c["n"])
-        copied, read, near = self._rows(lies, machine)
-        brought = np.maximum(copied * span / machine.port, shared)
+        a, b = (machine.copied(x) for x in lies)
+        rows = c["m"] * np.where(self.swap, b, a)
+        rows = rows + c["n"] / np.sqrt(c["cluster"]) * np.where(self.swap, a, b)
+        brought = np.maximum(rows * span / machine.port, shared)
         both = 2 * (c["m"] + c["n"]) - np.where(c["cluster"] > 2, c["n"], 0)  # not of a pair
         multicast = machine.multicast * np.where(self.large, 1 - machine.hidden, 1)
         stores = 4 * c["team"] * c["pieces"]
@@ -334,26 +333,12 @@ class Table:
             least=machine.latency / c["stages"],
             common=np.where(c["cluster"] > 1, multicast, 0),
             again=np.where((c["cluster"] > 1) & (c["split"] > 1), machine.both, 1),
-            cache=read * span / machine.cache,
-            near=near * span / machine.cache,
+            cache=(c["m"] + c["n"] / c["cluster"]) * span / machine.cache,
+            near=np.where(c["ctas"] == 1, machine.neighbour, 0) * of_b * span / machine.cache,
             beyond=(machine.beyond - 1) * ROW * c["depth"] / machine.cache,
             brought=both * span / machine.tpc,
             once=np.where(c["ctas"] == 1, of_b, 0) * span / machine.tpc,
         )
-
-    def _rows(self, lies: Lies, machine: Machine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As how many rows those of a step count that a CTA's copies bring, that L2 reads for it,
-        and of these the ones of B that a neighbour has asked for.
-        """
-        c = self.columns
-        copied, read = zip(*(machine.rows(x) for x in lies), strict=True)
-        (x, y), (x_read, y_read) = (
-            (np.where(self.swap, b, a), np.where(self.swap, a, b)) for a, b in (copied, read)
-        )
-        of_b = np.where(self.swap, c["m"], c["n"]) * read[1]
-        near = np.where(c["ctas"] == 1, machine.neighbour, 0) * of_b
-        all_read = c["m"] * x_read + c["n"] / c["cluster"] * y_read
-        return c["m"] * x + c["n"] / np.sqrt(c["cluster"]) * y, all_read, near
 
     def _moved(self, p: Product) -> np.ndarray:
         """Microseconds of the bytes that HBM moves: each wave's anew where L2 does not hold all."""
