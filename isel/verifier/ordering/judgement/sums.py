@@ -62,9 +62,12 @@ _ACCESSES = (*_WRITERS, Kind.TENSOR_LOAD, Kind.DEALLOC)
 
 
 def _all_writes_seen(report: Report, logs: list[Log]) -> bool:
-    """Whether every record that writes tensor memory was executed, each with a known extent."""
+    """Whether every record that writes tensor memory was executed, each with a known extent, which
+    neither memory nor arguments say.
+    """
     executed = set[int]().union(*(log.threads for log in logs))
     shaped = all(_has_shape(key) for log in logs for key in log.multiplied)
+    shaped &= all(event.count is not None for event in report.analysis.events(Kind.MULTIPLY))
     return shaped and all(event.index in executed for event in report.analysis.events(*_WRITERS))
 
 

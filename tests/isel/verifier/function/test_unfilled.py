@@ -143,7 +143,14 @@ MISTAKES: dict[str, tuple[str, Edits, set[str]]] = {
     "columns behind those of N": (COPIED, [_N64], {COLUMNS}),
 }  # fmt: skip
 
+_MULTIPLY = "    tcgen05.mma.cta_group::1.kind::f16 [%d], %a, %b, "
+_N_OF_ARGUMENT = (
+    f"{_MULTIPLY}{_IDESC},",
+    "    ld.param.u32 %r14, [desc];\n    and.b32 %r14, %r14, 8;\n    shl.b32 %r14, %r14, 17;\n"
+    f"    add.u32 %r14, %r14, {_N64[1]};\n{_MULTIPLY}%r14,",
+)  # 64, or 128 where the argument has bit 3
 UNKNOWN: dict[str, tuple[str, Edits]] = {
+    "columns behind those of an N that an argument gives": (COPIED, [_N_OF_ARGUMENT]),
     "a store at an address that data gives": (
         stores("%r5") + "    ld.global.b32 %r13, [%rd1];\n    cvt.u64.u32 %rd5, %r13;\n"
         "    ld.global.f32 %r13, [%rd1];\n    st.shared.b32 [%r13], %r1;\n", []),
