@@ -67,13 +67,13 @@ def test_runs_agree_with_the_manual(name: str, pytestconfig: pytest.Config) -> N
         assert any(found)
 
 
-def test_ptxas_takes_the_right_ones(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_ptxas_takes_the_right_ones(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Those whose turn it is, in one module, whose head they share."""
     ptxas = find_ptxas()
     if ptxas is None:
         pytest.skip("no ptxas")
     right = [case for case in CASES.values() if case.verdict is Verdict.RIGHT]
-    today = [case.kernel for case in right if has_turn(pytestconfig, case.name, TURNS)]
+    today = [case.kernel for case in right if has_turn(request, case.name, TURNS)]
     if not today:
         pytest.skip("no case has its turn")
     texts = [kernel.ptx().partition(".visible .entry k(") for kernel in today]

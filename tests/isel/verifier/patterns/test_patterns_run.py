@@ -74,9 +74,9 @@ def test_the_tables_name_mutants() -> None:
     assert UNSEEN.keys() | SHOWN_BY.keys() <= ALL.keys()
 
 
-def test_what_shows_a_mistake_is_recorded(pytestconfig: pytest.Config) -> None:
+def test_what_shows_a_mistake_is_recorded(request: pytest.FixtureRequest) -> None:
     """Of the mutants that have their turn; and that the first schedule does not show the others."""
-    today = [name for name in OTHERS if has_turn(pytestconfig, name, TURNS)]
+    today = [name for name in OTHERS if has_turn(request, name, TURNS)]
     for name in (*FIRST, *today):
         assert shown(name)[1] == SHOWN_BY.get(name, (SCHEDULES[0], STEPS)), name
     for name in SHOWN_BY:
@@ -89,9 +89,9 @@ def test_what_is_found_nowhere() -> None:
     assert UNSEEN.keys() & MISSED.keys() == NOWHERE
 
 
-def test_mistakes_in_the_order_of_things_are_races(pytestconfig: pytest.Config) -> None:
+def test_mistakes_in_the_order_of_things_are_races(request: pytest.FixtureRequest) -> None:
     """Of the mistakes that show, races are the most; then what never ends or was never written."""
-    today = [name for name in OTHERS if has_turn(pytestconfig, name, TURNS)]
+    today = [name for name in OTHERS if has_turn(request, name, TURNS)]
     shown = [verdict(name) for name in (*FIRST, *today) if name not in UNSEEN]
     kinds = Counter(shown)
     print(dict(kinds))
