@@ -72,9 +72,11 @@ def _parameters(module: Module, function: MachineFunction) -> Iterator[Finding]:
         return
     for mi in function.instructions():
         accessed = parameter_access(mi)
-        if accessed is None or 0 <= accessed[1] < sizes.get(accessed[0], accessed[1] + 1):
+        if accessed is None or accessed[0] not in sizes:
             continue
         name, offset = accessed
+        if 0 <= offset < sizes[name]:
+            continue
         yield Finding(
             "variable/outside",
             Severity.ERROR,

@@ -348,7 +348,8 @@ def test_a_kernel_of_a_user_is_clean_and_equal_to_numpy(
     launch: Launch, make: Callable[[], Case]
 ) -> None:
     case, made = compiled(make)
-    assert not made.findings
+    packed = ["verify/boxes"] if make is unpacked else []  # only the launch says that it has gaps
+    assert [found.rule for found in made.findings] == packed
     out = np.full_like(case.expected, 77)
     launch(made, *case.inputs, out, grid=case.ctas)
     assert_exact(out, case.expected)

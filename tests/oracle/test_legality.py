@@ -182,7 +182,7 @@ def test_a_load_of_tensor_memory_fills_up_to_128_registers_of_a_thread() -> None
     assert [place not in refused for place in range(len(statements))] == fits
 
 
-SHOWN_ON = (Pair("sm_107a", "9.5"), Pair("sm_110a", "9.5"))
+SHOWN_ON = (Pair("sm_103a", "9.5"), Pair("sm_107a", "9.5"), Pair("sm_110a", "9.5"))
 
 
 def test_every_deliberate_difference_is_one() -> None:

@@ -25,12 +25,12 @@ ALIKE = ("mxfp8", "nvfp4", "sparse")
 SCHEDULES = dict.fromkeys((*ALIKE, "warps", "pair", "stationary", "hopper", "cluster"), ("late",))
 
 
-def _tried(name: str, ptx: str, config: pytest.Config) -> list[Mutant]:
+def _tried(name: str, ptx: str, request: pytest.FixtureRequest) -> list[Mutant]:
     """Those that have their turn; of samples that are alike each has its own."""
     found = list(mutants(ptx))
     if name in ALIKE:
         found = found[ALIKE.index(name) :: len(ALIKE)]
-    return [m for m in found if has_turn(config, m.name, _SELDOM if _is_known(name, m) else 18)]
+    return [m for m in found if has_turn(request, m.name, _SELDOM if _is_known(name, m) else 18)]
 
 
 _SELDOM = 72
@@ -46,7 +46,7 @@ def test_mutants_are_found(name: str, request: pytest.FixtureRequest) -> None:
     """Each by somebody, or by nobody and for one reason."""
     of = subject(name)
     wrong = []
-    tried = _tried(name, of.compiled.ptx, request.config)
+    tried = _tried(name, of.compiled.ptx, request)
     for judged in verdicts(of, tried, SCHEDULES.get(name, FEW)):
         known = [entry.pattern for entry in UNFOUND if entry.covers(name, judged.mutant)]
         if len(known) != (0 if judged.found else 1):

@@ -234,15 +234,23 @@ class Clocks:
                 mine.seen[lane] = seen
 
     def exchange(self, strand: StrandPart) -> None:
-        """Order what the threads of a strand have read before what any of them writes next.
-
-        A shuffle or a vote orders no memory, but it needs all of them, and loads before it have
-        been issued: libraries destroy an mbarrier behind one, for which others have waited.
+        """Note what the threads of a strand have done when they meet in a shuffle or a vote, which
+        orders no memory: see `invalidate`.
         """
         mine = self.of(strand.warp)
         if strand.mask & ~mine.exchanged:
-            mine.acquire(strand.mask, narrowed(self.release(strand, strand.mask)))
             mine.exchanged = strand.mask
+            mine.met = strand.mask, narrowed(self.release(strand, strand.mask))
+
+    def invalidate(self, strand: StrandPart) -> None:
+        """Order waits for an mbarrier before the end of its life behind a shuffle or a vote.
+
+        A wait that has succeeded is over when its thread comes there: libraries rely on it.
+        """
+        mine = self.of(strand.warp)
+        mask, clock = mine.met
+        if not strand.mask & ~mask:
+            mine.acquire(strand.mask, clock)
 
     def flat(self, clock: Clock | None, cta: int) -> Clock:
         """A clock that includes all threads of a CTA up to this tick; none of them is running."""

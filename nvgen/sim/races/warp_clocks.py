@@ -33,8 +33,8 @@ class WarpClocks:
     `seen` is what relaxed reads have read and no fence has acquired; `released` is what the latest
     fences of a thread release with its next relaxed write.  `multiplied` are the warpgroup's
     multiplies that the warp has waited for, with the operations ordered before them: their reads
-    are complete, so that an arrival need not release them.  `exchanged` are the threads of the
-    latest shuffle or vote, 0 behind the next access to memory.
+    are complete, so that an arrival need not release them.  `met` are the threads of the latest
+    shuffle or vote with what they had done; `exchanged` are these until the next access to memory.
     """
 
     warp: WarpPart
@@ -48,6 +48,7 @@ class WarpClocks:
     released: list[Released] = field(default_factory=lambda: [UNRELEASED] * LANES)
     multiplied: Clock = NOTHING
     exchanged: int = 0
+    met: tuple[int, Clock] = (0, NOTHING)
     tensor: TensorOrder = field(default_factory=TensorOrder)
 
     def joined(self, mask: int) -> Clock:

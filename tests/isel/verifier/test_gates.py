@@ -158,7 +158,7 @@ WITHOUT_INTRINSICS = {
     "cvt.from_scale", "cvt.to_scale", "lop3.bool", "mbarrier.check_layout",
     "tcgen05.ld.red", "tcgen05.ld.spcompress", "tcgen05.ld.red.spcompress",
     "st.async.release", "red.async.release", "alloca", "stacksave", "stackrestore",
-    "st.bulk.size32",
+    "st.bulk.size32", "add.narrow", "sub.narrow", "mul.narrow", "fma.narrow",
     "clusterlaunchcontrol.query_cancel.is_canceled",
     "clusterlaunchcontrol.query_cancel.get_first_ctaid",
     "clusterlaunchcontrol.query_cancel.get_first_ctaid.dimension",

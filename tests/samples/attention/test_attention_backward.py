@@ -67,7 +67,8 @@ MISTAKES = {
     "dQ is stored while it is multiplied": (
         "k.transposed.part(own, HALF))", "k.transposed.part(own, HALF), in_flight=1)",
         "wgmma.mma_async/in-flight"),
-    "a consumer too few": ("consumers=2", "consumers=1", "mbarrier/too-many-arrivals"),
+    "a consumer too few": ("consumers=2", "consumers=1",
+        "cp.async.bulk.tensor/operand-modified"),
     "more bytes than come": ("expecting(full, k, v)", "expecting(full, k, k, v)",
         "mbarrier/bytes"),
     "both warpgroups store one tile of dQ": ("dq_tiles[b.warpgroup],", "dq_tiles[0],",

@@ -17,8 +17,6 @@ import pytest
 
 from intrinsics.findings import Severity, SimulationError, VerificationError
 from nvgen import Kernel
-from nvgen.compilation.compile_text import compile_text
-from nvgen.compilation.options import Options
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.oracle.block_scaled import scaled
 from tests.oracle.exact_sums import Matrix, tolerance
@@ -280,6 +278,5 @@ def test_pixels_are_filled_into_four_collectors_for_three_taps() -> None:
 def test_the_verifier_finds_nothing_in_it(name: str) -> None:
     """In the function as a whole."""
     case = CASES[name]
-    kernel = case.sample.build()
-    made = compile_text(kernel.llvm, Options(target="sm_100a", level="function"))
+    made = case.sample.build().compile(target="sm_100a", level="function")
     assert made.judged == []

@@ -321,14 +321,18 @@ end:"""  # fmt: skip
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_a_shuffle_orders_no_store_before_a_load(schedule: str) -> None:
-    body = """
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_shuffle_orders_no_accesses(schedule: str, turned: bool) -> None:
+    """A store before a load, and a load before a store, each of another lane."""
+    accesses = ["st.shared.u32 [%r1], %tx;", "ld.shared.u32 %r4, [%r2];"]
+    first, second = reversed(accesses) if turned else accesses
+    body = f"""
     xor.b32 %r3, %tx, 1;
     mov.u32 %r2, tile;
     mad.lo.u32 %r2, %r3, 4, %r2;
-    st.shared.u32 [%r1], %tx;
+    {first}
     shfl.sync.idx.b32 %r5, %tx, 0, 31, -1;
-    ld.shared.u32 %r4, [%r2];"""
+    {second}"""
     assert [rule for rule, _ in found(Case(body, ""), body, schedule)] == ["sim/race"]
 
 

@@ -91,6 +91,9 @@ def inval(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(strand: Strand) -> Outcome:
         cta = strand.warp.cta
+        clocks = cta.machine.engine.clocks
+        if clocks is not None:
+            clocks.invalidate(strand)
         for lane, _, address in where.lanes(strand):
             where.object(cta, address)
             _touch(strand.warp, lane, address, where.op)

@@ -23,7 +23,8 @@ def said(text: str) -> list[Finding]:
 
 @each("name", CLEAN, turns=3)
 def test_a_right_kernel_is_clean(name: str) -> None:
-    assert verify_functions(read_ptx(CLEAN[name], "k.ptx").module) == []
+    found = verify_functions(read_ptx(CLEAN[name], "k.ptx").module)
+    assert {finding.rule for finding in found} <= {"verify/boxes"}  # tensor maps are the launch's
 
 
 @each("name", CLEAN, turns=3)
