@@ -27,7 +27,8 @@ The use of a value that tcgen05.ld brings orders no accesses to memory (Register
 thread).  Scopes count for fences and for accesses to memory: see `scopes`; those of mbarriers for
 what threads of one CTA write and threads of another one access: see `narrowed`.  Of the proxies,
 fence.proxy.async is followed for shared memory, and what tensor maps need.  Shuffles and votes
-order nothing, but for waits for an mbarrier before it is invalidated.
+order what their threads have read before what one of these writes behind a fence, and mbarriers
+that it invalidates, and no more.
 
 PTX ISA, Memory Consistency Model: Causality order; Memory Consistency Model for 5th generation of
 TensorCore operations.

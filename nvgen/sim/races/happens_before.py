@@ -235,17 +235,18 @@ class Clocks:
 
     def exchange(self, strand: StrandPart) -> None:
         """Note what the threads of a strand have done when they meet in a shuffle or a vote, which
-        orders no memory: see `invalidate`.
+        orders no memory by itself: see `learn_of_reads`.
         """
         mine = self.of(strand.warp)
         if strand.mask & ~mine.exchanged:
             mine.exchanged = strand.mask
             mine.met = strand.mask, narrowed(self.release(strand, strand.mask))
 
-    def invalidate(self, strand: StrandPart) -> None:
-        """Order waits for an mbarrier before the end of its life behind a shuffle or a vote.
+    def learn_of_reads(self, strand: StrandPart) -> None:
+        """Order what threads had read when they met in a shuffle or a vote before what these write
+        behind a fence, or mbarriers that they invalidate.
 
-        A wait that has succeeded is over when its thread comes there: libraries rely on it.
+        Libraries rely on it: one lane tells for its warp that all have waited for an mbarrier.
         """
         mine = self.of(strand.warp)
         mask, clock = mine.met
@@ -264,6 +265,7 @@ class Clocks:
 
     def fence(self, strand: StrandPart, reach: Reach = Reach.LAUNCH) -> None:
         """A fence: earlier relaxed reads acquire, later relaxed writes release."""
+        self.learn_of_reads(strand)
         self._acquire(strand, reach)
         self._release(strand, reach)
 

@@ -342,6 +342,22 @@ BENIGN = {
     "the same value": "st.shared.u32 [tile], 7;",
     "bytes side by side": "st.shared.u8 [%r1], 1; ld.shared.u8 %r4, [%r2+1];",
     "all threads read": "ld.shared.u32 %r4, [tile]; ld.global.u32 %r5, [word];",
+    "a vote of those that waited, a fence and a count of warps before mbarrier.inval": """
+    @%p1 bra waits;
+    mbarrier.arrive.shared.b64 _, [bar];
+waits:"""
+    + WAIT.format(n=0)
+    + """
+    vote.sync.ballot.b32 %r4, %p3, -1;
+    and.b32 %r5, %tx, 31;
+    setp.ne.u32 %p4, %r5, 0;
+    @%p4 bra end;
+    fence.sc.cta;
+    atom.acquire.cta.global.add.u32 %r6, [word], 1;
+    setp.ne.u32 %p4, %r6, 1;
+    @%p4 bra end;
+    mbarrier.inval.shared.b64 [bar];
+end:""",
 }
 
 

@@ -93,7 +93,7 @@ def inval(c: Compiler, mi: MachineInstr) -> Step:
         cta = strand.warp.cta
         clocks = cta.machine.engine.clocks
         if clocks is not None:
-            clocks.invalidate(strand)
+            clocks.learn_of_reads(strand)
         for lane, _, address in where.lanes(strand):
             where.object(cta, address)
             _touch(strand.warp, lane, address, where.op)
