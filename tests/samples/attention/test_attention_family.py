@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from intrinsics.findings import Severity
 from nvgen import bf16, e4m3, f16
 from nvgen.testing import Launch, kernel_test
 from tests.each import each
@@ -129,7 +128,8 @@ def test_ptxas_has_nothing_to_say(name: str) -> None:
     sample = named(name)
     config = sample.Config(128) if name != "attention/fp8" else sample.Config(128, dtype=e4m3)
     made = sample.build(config).compile(level="all")
-    assert {f.severity for f in made.findings} <= {Severity.NOTE}
+    rules = {f.rule for f in made.findings}
+    assert rules <= {"verify/level", "verify/turns", "verify/unreached"}
     assembled = made.assembled()
     assert "serialized" not in assembled.log
     assert made.resources.spill_stores <= (200 if name == "attention/fp8" else 24)

@@ -125,7 +125,7 @@ def test_nothing_is_to_be_said_of_it(number: int) -> None:
     sample = named(NAME)
     config = sample.Config(**{"m": 128, "n": 128, "consumers": 1, "stages": 2} | cut)
     made = sample.build(config).compile(target=target, opt=3, level="all")
-    assert {f.rule for f in made.findings} <= {"verify/level", "verify/turns"}
+    assert {f.rule for f in made.findings} - {"verify/turns"} == {"verify/level"}
     log = assemble(made.ptx, made.target).log
     assert "0 bytes spill stores, 0 bytes spill loads" in log
     assert "warning" not in log

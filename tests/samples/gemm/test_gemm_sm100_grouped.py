@@ -87,7 +87,7 @@ def test_nothing_is_to_be_said_of_it(name: str, masked: bool) -> None:
     """
     made = built(name, (CUTS | MASKED)[name] | {"stages": 4}, masked=masked)
     compiled = made.compile(target="sm_100a", opt=3, level="all")
-    assert {f.rule for f in compiled.findings} <= {"verify/level", "verify/turns"}
+    assert {f.rule for f in compiled.findings} - {"verify/turns"} == {"verify/level"}
     log = assemble(compiled.ptx, compiled.target).log
     assert "0 bytes spill stores, 0 bytes spill loads" in log
     assert "warning" not in log
