@@ -33,6 +33,9 @@ CONSTANT_BYTES = 64 * 1024
 REGISTERS = 1 << 16
 """Registers of 32 bits of a multiprocessor, for all of its CTAs."""
 
+WARPGROUP_WARPS = 4
+"""Warps of a warpgroup; the number of its first is a multiple of it.  PTX ISA, Warpgroup."""
+
 LANES, COLUMNS = 128, 512
 """Lanes and columns of the tensor memory of a multiprocessor, of 32 bits each."""
 

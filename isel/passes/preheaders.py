@@ -24,7 +24,7 @@ from isel.control_flow import Dominators
 
 def give_preheaders(function: MachineFunction) -> None:
     """Put a block in front of each loop that one block enters, which branches elsewhere too."""
-    if not any(block.instrs and block.instrs[0].form.row.id == "phi" for block in function.blocks):
+    if not any(map(phis_of, function.blocks)):
         return
     after = successors(function)
     heads = {head for n, following in enumerate(after) for head in following if head <= n}

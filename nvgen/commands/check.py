@@ -79,7 +79,7 @@ def _report(
     if format_ == "sarif":
         return reports.sarif(shown, file, readable=readable)
     if format_ == "github":
-        return reports.github(shown, file).rstrip("\n")
+        return reports.github(shown, file)
     import json
 
     report = {

@@ -110,7 +110,7 @@ def github(findings: Iterable[Finding], file: str) -> str:
 
     GitHub, Workflow commands: Setting an error message.
     """
-    return "".join(_annotation(finding, file) + "\n" for finding in without_copies(findings))
+    return "\n".join(_annotation(finding, file) for finding in without_copies(findings))
 
 
 def _annotation(finding: Finding, file: str) -> str:

@@ -13,6 +13,7 @@ from enum import Enum
 
 from llvmlite import ir
 
+from intrinsics.limits import WARPGROUP_WARPS
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Shuffle, Vote
 from intrinsics.special import special_registers
 from intrinsics.targets import Feature
@@ -27,11 +28,8 @@ from nvgen.values.pointers import Barrier, Pointer, pointer_of
 WARP = 32
 """Threads of a warp."""
 
-WARPGROUP = 128
+WARPGROUP = WARPGROUP_WARPS * WARP
 """Threads of a warpgroup."""
-
-WARPGROUP_WARPS = WARPGROUP // WARP
-"""Warps of a warpgroup."""
 
 _TURNS_THREADS = 256
 """Threads of a named barrier: the warpgroup that waits and the one that arrives."""

@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from intrinsics.element import ElementType
-from intrinsics.limits import FEWEST_COLUMNS
+from intrinsics.limits import FEWEST_COLUMNS, WARPGROUP_WARPS
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import Requirement, check, described, function_of, refuse
 from nvgen.fragments.fragment import Fragment, element_of_a
-from nvgen.instructions.roles import WARPGROUP, WARPGROUP_WARPS, ExecutionScope, check_scope
+from nvgen.instructions.roles import WARPGROUP, ExecutionScope, check_scope
 from nvgen.multiplies.accumulators import HeldAccumulator, Multiply, no_option, one_kernel
 from nvgen.multiplies.tensor_accumulator import TensorTile
 from nvgen.multiplies.tensor_memory import Commits, columns_known_later

@@ -11,10 +11,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import WARPGROUP_WARPS
 from intrinsics.modifiers import CtaGroup, Space
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse, whole
-from nvgen.instructions.roles import WARPGROUP, WARPGROUP_WARPS, ExecutionScope, Ring, check_scope
+from nvgen.instructions.roles import WARPGROUP, ExecutionScope, Ring, check_scope
 from nvgen.shared_memory.protocols import Counted, Protocols
 from nvgen.shared_memory.tiles import RingTile, SharedScales, SharedTile, Tiles
 from nvgen.values.number_types import u16, u32

@@ -233,10 +233,12 @@ def _node_end(node: Node, end: int) -> NodeEnd:
 
 def _arguments(graph: Graph) -> dict[Op | None, Op | None]:
     """The registers that arguments are loaded into, and the addresses of their parameters."""
-    return {
-        mi.get("d"): mi.get("a") for mi in graph.records
-        if mi.row.id == "ld" and mi.form.attributes.get("space") is Space.PARAM
-    }  # fmt: skip
+    return {mi.get("d"): mi.get("a") for mi in graph.records if loads_argument(mi)}
+
+
+def loads_argument(mi: MachineInstr) -> bool:
+    """Whether a record loads an argument of the kernel."""
+    return mi.row.id == "ld" and mi.form.attributes.get("space") is Space.PARAM
 
 
 def _divisors(graph: Graph, arguments: Mapping[Op | None, Op | None]) -> set[Op]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import WARPGROUP_WARPS
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup
 from nvgen.sim.actors.operation import AsyncOp
@@ -33,7 +34,7 @@ from nvgen.sim.memory.tensor_memory import TensorMemory
 from nvgen.sim.threads.barriers import ClusterBarrier, CtaBarrier, MBarrier
 from nvgen.sim.threads.limits import Limits
 from nvgen.sim.threads.pairs import Meetings
-from nvgen.sim.threads.warpgroups import WARPS, Warpgroup
+from nvgen.sim.threads.warpgroups import Warpgroup
 
 WARP = 32
 FULL = (1 << WARP) - 1
@@ -386,7 +387,7 @@ class Cta:
 
         Raises: Fault when the CTA has not all of its four warps.
         """
-        number = warp // WARPS
+        number = warp // WARPGROUP_WARPS
         found = self.warpgroups.get(number)
         if found is None:
             found = self.warpgroups[number] = Warpgroup.of(number, self.warps)

@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 
 from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import WARPGROUP_WARPS
 from intrinsics.mir import MachineInstr
 from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.actors.parts import StrandPart, WarpPart
@@ -22,9 +23,6 @@ from nvgen.sim.async_ops.multiplies import Registers
 from nvgen.sim.faults import Fault, fault
 
 StrandT = TypeVar("StrandT", bound=StrandPart)
-
-WARPS = 4
-"""Warps of a warpgroup."""
 
 OPERANDS = ("the descriptor of A", "the descriptor of B", "scale-d")
 """Operands that must be the same in all warps."""
@@ -80,9 +78,9 @@ class Warpgroup(Generic[StrandT]):
 
         Raises: Fault when the CTA has not all of its four warps.
         """
-        first = number * WARPS
-        own = warps[first : first + WARPS]
-        if len(own) < WARPS or any(warp.launched != own[0].launched for warp in own):
+        first = number * WARPGROUP_WARPS
+        own = warps[first : first + WARPGROUP_WARPS]
+        if len(own) < WARPGROUP_WARPS or any(warp.launched != own[0].launched for warp in own):
             raise fault(
                 "warpgroup-size",
                 "wgmma needs a whole warpgroup",
@@ -106,7 +104,7 @@ class Warpgroup(Generic[StrandT]):
     def go_on(self, warp: WarpPart) -> None:
         """Record that a warp has executed its instruction."""
         self.progress[warp.number] += 1
-        if len(self.progress) == WARPS and min(self.progress.values()) > self.dropped:
+        if len(self.progress) == WARPGROUP_WARPS and min(self.progress.values()) > self.dropped:
             self.executed.popleft()
             self.dropped += 1
 
@@ -146,7 +144,7 @@ class Warpgroup(Generic[StrandT]):
                 section="wgmma.mma_async",
             )
         self.here[number] = arrival
-        return len(self.here) == WARPS
+        return len(self.here) == WARPGROUP_WARPS
 
     def missing(self) -> list[int]:
         """The warps that have not arrived."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import WARPGROUP_WARPS
 from isel.verifier.function.events import ARRIVING, Event, Kind, signalled
 from isel.verifier.function.flow.values import MemoryLocation, Spread, Symbol
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
 
 _SECTION = "mbarrier, Phase of the mbarrier object"
-_WARPGROUP = 4
 
 TOO_MANY = VerifierRule(
     "mbarrier/too-many-arrivals",
@@ -102,7 +102,7 @@ def _arriving(found: list[tuple[int, Event]]) -> _Record | None:
         if count is None or event.count is None or event.threads.perhaps:
             return None
         known = value is not None and value.offset is not None
-        threads[0 if known else warp // _WARPGROUP] += count * event.count
+        threads[0 if known else warp // WARPGROUP_WARPS] += count * event.count
         same &= known or (value is not None and value.spread is Spread.CTA)
     return _Record(max(threads.values(), default=0), same or len(found) == 1)
 

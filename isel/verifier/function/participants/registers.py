@@ -11,7 +11,7 @@ import math
 
 from intrinsics.findings import Severity
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.limits import REGISTERS
+from intrinsics.limits import REGISTERS, WARPGROUP_WARPS
 from intrinsics.mir import Imm, Launch, Reg, registers_of
 from intrinsics.row import Completion
 from isel.verifier.function.events import Event, Kind
@@ -22,9 +22,6 @@ from isel.verifier.function.wgmma.in_flight import COMMIT
 from isel.verifier.rule import VerifierRule
 
 CHANGES = _INC, _DEC = "setmaxnreg.inc", "setmaxnreg.dec"
-_WARPGROUP = 4
-"""Warps of a warpgroup; the number of its first is a multiple of it."""
-
 _PARTS = 4
 """Parts of a multiprocessor, each with a quarter of its registers."""
 
@@ -259,9 +256,9 @@ def _budget(report: Report, first: int) -> None:
         count = _count(sites[0][1])
         if count is None or not _requests(sites[0][1]):
             continue
-        group = {warp // _WARPGROUP for warp, _ in sites}
+        group = {warp // WARPGROUP_WARPS for warp, _ in sites}
         least = _least(roles, held, {min(group)})
-        asked = count * _WARPGROUP + least
+        asked = count * WARPGROUP_WARPS + least
         last = any(h.last == count for role, h in zip(roles, held, strict=True)
                    if any(e.index == index for e in role.events()))  # fmt: skip
         wanted = asked if asked > pool else in_the_end if last else 0
@@ -324,7 +321,7 @@ def _least(roles: list[Role], held: list[_Held], but: set[int]) -> int:
         h.least
         for role, h in zip(roles, held, strict=True)
         for warp in role.warps
-        if warp // _WARPGROUP not in but
+        if warp // WARPGROUP_WARPS not in but
     )
 
 

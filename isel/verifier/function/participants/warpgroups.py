@@ -8,13 +8,12 @@ multiple of four.  Conditions that are unknown here are checked in
 from __future__ import annotations
 
 from intrinsics.findings import Severity
+from intrinsics.limits import WARPGROUP_WARPS
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.row import IssueScope
 from isel.verifier.function.participants.registers import CHANGES
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
-
-_WARPGROUP = 4
 
 WARPGROUP = VerifierRule(
     "{op}/warpgroup",
@@ -64,10 +63,10 @@ def change(mi: MachineInstr) -> _Change | None:
 
 def _check(report: Report, index: int, here: set[int], missing: set[int]) -> None:
     """Report a record; `missing` are the warps of the group that execute no equivalent one."""
-    for group in sorted({warp // _WARPGROUP for warp in here}):
-        members = range(group * _WARPGROUP, (group + 1) * _WARPGROUP)
+    for group in sorted({warp // WARPGROUP_WARPS for warp in here}):
+        members = range(group * WARPGROUP_WARPS, (group + 1) * WARPGROUP_WARPS)
         come = [warp for warp in members if warp in here]
-        if len(come) < _WARPGROUP:
+        if len(come) < WARPGROUP_WARPS:
             all_come = missing.isdisjoint(members)
             report.add(
                 WARPGROUP,

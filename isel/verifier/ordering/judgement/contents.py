@@ -19,7 +19,7 @@ from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.graph import Graph, by_register
 from isel.verifier.ordering.judgement.race_rules import COPIES
 from isel.verifier.ordering.memory_regions import Memory, Region
-from isel.verifier.ordering.program import Program, deciding_operands, is_event
+from isel.verifier.ordering.program import Program, deciding_operands, is_event, loads_argument
 from isel.verifier.ordering.run.log import Log
 
 _ELSEWHERE = {Kind.COPY_IN: ("src", "src_size", "ignore_src"), Kind.COPY_OUT: ("dst",)}
@@ -99,7 +99,7 @@ class Contents:
     def _masked_by_arguments(self) -> list[int]:
         """The records that keep those bits of a thread's number which an argument says."""
         records = self._graph.records
-        loads = (i for i, mi in enumerate(records) if _loads_argument(mi))
+        loads = (i for i, mi in enumerate(records) if loads_argument(mi))
         arguments = self._follows({reg for i in loads for reg in self._graph.defs[i]})
         return [
             index
@@ -204,10 +204,6 @@ def _loaders(graph: Graph, handed: Mapping[int, Iterable[int]]) -> dict[Reg, lis
 def _guards(mi: MachineInstr) -> Iterator[Reg]:
     if mi.guard is not None:
         yield guard_register(mi.guard)
-
-
-def _loads_argument(mi: MachineInstr) -> bool:
-    return mi.form.row.id == "ld" and mi.form.attributes.get("space") is Space.PARAM
 
 
 def _loads(mi: MachineInstr) -> bool:

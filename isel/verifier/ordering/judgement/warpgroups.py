@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from intrinsics.findings import Severity, errors
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import WARPGROUP_WARPS
 from intrinsics.mir import MachineInstr, Reg, guard_register
 from intrinsics.modifiers import SHARED_OF_CTA
 from intrinsics.row import IssueScope
@@ -26,7 +27,6 @@ from isel.verifier.function.roles import Analysis
 from isel.verifier.ordering.run.log import Log
 from isel.verifier.ordering.run.strand import place_of, warpgroup_of
 
-_WARPGROUP = 4
 _NAME = WARPGROUP.id.removeprefix("{op}")
 _HINT = "a condition of the whole warpgroup: bar.red, or a flag in shared memory behind a barrier"
 
@@ -78,7 +78,7 @@ def _apart(report: Report, log: Log) -> _Apart | None:
     for actor in sorted(log.warpgroup_instructions):
         groups.setdefault(warpgroup_of(actor), []).append(actor)
     for actors in groups.values():
-        if len(actors) == _WARPGROUP and (found := _apart_in(report, log, actors)) is not None:
+        if len(actors) == WARPGROUP_WARPS and (found := _apart_in(report, log, actors)) is not None:
             return found
     return None
 
@@ -167,7 +167,7 @@ def _settled(analysis: Analysis) -> set[Reg]:
     """Registers that hold one known number in all threads of each warpgroup that writes them."""
     groups: dict[int, list[WarpFlow]] = {}
     for walker in analysis.walkers:
-        groups.setdefault(walker.flow.warp.number // _WARPGROUP, []).append(walker.flow)
+        groups.setdefault(walker.flow.warp.number // WARPGROUP_WARPS, []).append(walker.flow)
     written: set[Reg] = set().union(*(walker.flow.values for walker in analysis.walkers))
     return {reg for reg in written if all(_is_one(reg, flows) for flows in groups.values())}
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, gather
 from nvgen.sim.semantics.memory.accesses import Owners, find
-from nvgen.sim.threads.machine import WARP, Outcome, Strand
+from nvgen.sim.threads.machine import WARP, Outcome, Strand, lane_numbers
 from nvgen.sim.watch import watch_allocation
 
 CONVERSION = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?(hh|h|ll|l|z)?([diuxXocfFeEgGaAsp%])")
@@ -128,7 +128,7 @@ def _assertfail(strand: Strand, passed: Sequence[str], results: Sequence[str]) -
 
 def _malloc(strand: Strand, passed: Sequence[str], results: Sequence[str]) -> Outcome:
     machine = strand.warp.cta.machine
-    for lane, size in zip(_lanes(strand), _addresses(strand, passed[0]), strict=True):
+    for lane, size in zip(lane_numbers(strand.mask), _addresses(strand, passed[0]), strict=True):
         region = machine.heap.allocate(machine.memory, int(size), _thread(strand, lane))
         if region is not None:
             watch_allocation(machine, region)
@@ -141,7 +141,7 @@ def _malloc(strand: Strand, passed: Sequence[str], results: Sequence[str]) -> Ou
 def _free(strand: Strand, passed: Sequence[str], results: Sequence[str]) -> Outcome:
     """Free is a write to the whole of it, which races with accesses that nothing orders before."""
     machine = strand.warp.cta.machine
-    for lane, address in zip(_lanes(strand), _addresses(strand, passed[0]), strict=True):
+    for lane, address in zip(lane_numbers(strand.mask), _addresses(strand, passed[0]), strict=True):
         if not address:
             continue
         region = machine.heap.find(int(address), _thread(strand, lane))
@@ -151,10 +151,6 @@ def _free(strand: Strand, passed: Sequence[str], results: Sequence[str]) -> Outc
         )  # fmt: skip
         machine.heap.free(region)
     return None
-
-
-def _lanes(strand: Strand) -> list[int]:
-    return [int(lane) for lane in np.flatnonzero(strand.lanes)]
 
 
 def _thread(strand: Strand, lane: int) -> str:

@@ -19,6 +19,7 @@ from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor, problems
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import WARPGROUP_WARPS
 from intrinsics.mir import Imm, MachineInstr, Reg
 from intrinsics.modifiers import MmaKind, Modifier, ScalarType
 from intrinsics.modifiers.wgmma import BitOperation, WgmmaShape
@@ -38,7 +39,7 @@ from nvgen.sim.semantics.wgmma.sparse import Metadata
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.machine import Outcome, Step, Strand, Wait, first_lane
 from nvgen.sim.threads.steps import uniform
-from nvgen.sim.threads.warpgroups import OPERANDS, WARPS, Arrival, Issued, Warpgroup
+from nvgen.sim.threads.warpgroups import OPERANDS, Arrival, Issued, Warpgroup
 
 T, E, K = ScalarType, ElementType, MmaKind
 
@@ -206,7 +207,7 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
             strand.frame.multiplies.claim(registers, warp.multiplies)
         last = group.meet(Arrival(strand, operands(strand)))
         if not last:
-            number = warp.number // WARPS
+            number = warp.number // WARPGROUP_WARPS
             return Wait(
                 f"warps {', '.join(map(str, group.missing()))} of warpgroup {number} at {form.name}"
             )
